@@ -5,7 +5,6 @@ is on loopback, and keeps what it is asked to pass on."""
 import asyncio
 import contextlib
 import json
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,27 +27,46 @@ KEYS = ("LAB_TOKEN", "HF_TOKEN", "OPENAI_API_KEY", "QDRANT_API_KEY")
 HELLO = Request([ChatMessage("user", "Hello")])
 
 
-class Outside:
-    """The way out of this machine: a proxy that keeps the heads of all requests, and answers 502."""
+class Listening:
+    """A server of anything, and a proxy, that keeps the heads of requests.
+
+    to: the address that it redirects to; status: that of its answers"""
+
+    reply = json.dumps(
+        {"choices": [{"message": {"content": "Yes."}, "finish_reason": "stop"}], "result": {"collections": []}}
+    ).encode()
+
+    def __init__(self, status=200, to=""):
+        self.status, self.to, self.seen = status, to, []
 
     def __enter__(self):
-        self.seen = []
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        threading.Thread(target=self.serve, daemon=True).start()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self):
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                server.seen.append(f"{self.requestline}\n{self.headers}")
+                self.send_response(server.status)
+                if server.to:
+                    self.send_header("Location", server.to)
+                self.send_header("Content-Length", str(len(server.reply)))
+                self.end_headers()
+                self.wfile.write(server.reply)
+
+            do_GET = do_POST = do_PUT = do_CONNECT = answer
+
+            def log_message(self, *arguments):
+                """Say nothing."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.http.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
-    def serve(self):
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self.socket.accept()
-                with connection:
-                    connection.settimeout(5)
-                    self.seen.append(connection.recv(65536).decode("latin-1"))
-                    connection.sendall(b"HTTP/1.1 502 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-
     def __exit__(self, *error):
-        self.socket.close()
+        self.http.shutdown()
+        self.http.server_close()
 
 
 @pytest.fixture
@@ -56,7 +74,7 @@ def outside(monkeypatch):
     """What would have left this machine."""
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with Outside() as proxy:
+    with Listening(502) as proxy:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
             monkeypatch.setenv(name.lower(), proxy.url)
@@ -324,48 +342,6 @@ def test_no_command_of_an_index_sends_the_key(outside):
 # Redirects, and what a client sends by itself
 
 
-class Leading:
-    """A server that answers with a redirect to `to`, where it is given, else with a reply; it keeps
-    the headers of each request."""
-
-    reply = json.dumps(
-        {"choices": [{"message": {"content": "Yes."}, "finish_reason": "stop"}], "result": {"collections": []}}
-    ).encode()
-
-    def __init__(self, to="", status=307):
-        self.to, self.status, self.seen = to, status, []
-
-    def __enter__(self):
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self):
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                server.seen.append({name.lower(): value for name, value in self.headers.items()})
-                on = bool(server.to)
-                self.send_response(server.status if on else 200)
-                if on:
-                    self.send_header("Location", server.to)
-                self.send_header("Content-Length", str(0 if on else len(server.reply)))
-                self.end_headers()
-                self.wfile.write(b"" if on else server.reply)
-
-            do_GET = do_POST = do_PUT = answer
-
-            def log_message(self, *arguments):
-                """Say nothing."""
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self.http.server_port
-        self.url = f"http://127.0.0.1:{self.port}/v1"
-        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(self, *error):
-        self.http.shutdown()
-        self.http.server_close()
-
-
 @pytest.mark.parametrize(
     ("sender", "status", "to"),
     [
@@ -377,8 +353,8 @@ class Leading:
     ],
 )
 def test_a_redirect_takes_neither_key_nor_notes_elsewhere(sender, status, to):
-    with Leading() as stranger, Leading(to.format(stranger.port), status) as server:
-        clone(server.url, "LAB_TOKEN", storage=f"http://127.0.0.1:{server.port}")
+    with Listening() as stranger, Listening(status, to.format(stranger.port)) as server:
+        clone(f"{server.url}/v1", "LAB_TOKEN", storage=server.url)
         assert "address" in said_by(sender)
         assert stranger.seen == []
         assert server.seen
@@ -391,24 +367,24 @@ def test_nothing_else_of_openais_goes_to_another_server(name, monkeypatch):
     for variable in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
         monkeypatch.setenv(variable, SECRET)
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"Authorization: Bearer {SECRET}\nX-Gateway: {SECRET}")
-    with Leading() as server:
+    with Listening() as server:
         clone(server.url, "LAB_TOKEN", name)
         asyncio.run(chat(load_project(None)))
-    [headers] = server.seen
-    assert headers["authorization"] == "Bearer lab-key"
-    assert not [value for value in headers.values() if SECRET in value]
+    [head] = server.seen
+    assert "Bearer lab-key" in head
+    assert SECRET not in head
 
 
 @pytest.mark.parametrize("sender", [chat, look_up])
 def test_netrc_is_not_sent(sender, monkeypatch):
     write("netrc", f"default login me password {SECRET}\n").chmod(0o600)
     monkeypatch.setenv("NETRC", str(Path("netrc").absolute()))
-    with Leading() as server:
-        clone(server.url, storage=f"http://127.0.0.1:{server.port}")
+    with Listening() as server:
+        clone(server.url, storage=server.url)
         with contextlib.suppress(ModelError, StoreError):
             asyncio.run(sender(load_project(None)))
-        assert server.seen
-        assert all(headers.get("authorization") in (None, "Bearer none") for headers in server.seen)
+    assert server.seen
+    assert not [head for head in server.seen if "Basic" in head]
 
 
 def test_no_key_stands_in_what_shows_sources():
@@ -473,6 +449,7 @@ def test_in_a_campus_network_without_https_what_the_message_names_works(outside,
 # A file that leads a source of ours elsewhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sender", "name"), [(chat, "openai"), (embed, "ollama")])
 def test_that_a_source_of_ours_is_elsewhere_is_said_at_each_run(sender, name, outside, capsys):
     clone("https://evil.example/v1", name=name, more='key_variable = ""\n')

@@ -1,7 +1,6 @@
 """In a folder, which may be somebody else's, no link leads out of it unseen: what a command finds
 there by walking is in the folder. A file that is named by hand is followed."""
 
-import json
 import os
 import shlex
 import shutil
@@ -92,15 +91,6 @@ def test_no_command_reads_or_writes_outside(home, command):
         assert b"swordfish" not in path.read_bytes(), path
     assert "a link out of the folder, to " in done.stderr
     assert done.stderr.count("x0.md: warning: ") == 1
-
-
-def test_the_report_for_programs_names_it(home):
-    link(home, "sub/x.md", "{home}/secret.md")
-    rows = json.loads(run("rag . --json").stdout)
-    assert [row["path"] for row in rows] == ["sub/x.md", "sub/notes.md"]
-    assert "a link out of the folder" in rows[0]["reports"][0]["message"] and not rows[0]["changed"]
-    counts = json.loads(run("index . --json").stdout)
-    assert [one["path"] for one in counts["skipped"]] == ["sub/x.md"]
 
 
 def test_a_link_that_is_named_is_followed(home):

@@ -90,5 +90,3 @@ def test_the_server_dies_in_the_middle_of_an_answer(own_server):
     assert first + out.encode()  # what was shown stays
     assert "the connection broke off in the middle of the answer" in err
     assert "Traceback" not in err
-
-
