@@ -228,9 +228,10 @@ def far_end(monkeypatch, released):
 
 
 def test_a_model_that_gives_no_queries_in_time_is_done_without(course, far_end, monkeypatch):
-    with ModelServer(reply="The oak [1].") as model, Served(course, search_timeout=8.0) as served:
+    with ModelServer(reply="The oak [1].") as model:
         far_end(model, asked_for="`queries`")
-        events = honest(served.port, {"question": VAGUE})
+        with Served(course, search_timeout=8.0) as served:
+            events = honest(served.port, {"question": VAGUE})
         monkeypatch.setattr("lmm_core.retrieve.library.PATIENCE", 0.5)
         monkeypatch.setattr("lmm_core.retrieve.answer.make_conversation.__defaults__", (True, None, 0.5))
         monkeypatch.chdir(course)

@@ -123,6 +123,13 @@ def test_a_model_that_thought_until_its_limit_gets_room_for_that(thoughts):
     assert [sent["max_tokens"] for sent in parameters(server)] == [2000, 2000 + THOUGHTS, 2000 + THOUGHTS]
 
 
+def test_a_configured_limit_is_never_exceeded():
+    thinks = ModelServer(reply=cut_off("", reasoning_content="Hm, a mean…"))
+    with thinks as server, pytest.raises(CutOffError, match="max_tokens = 50"):
+        ask(asker_at(server, max_tokens=50), asked())
+    assert parameters(server) == [{"max_tokens": 50}]
+
+
 # The cache
 
 
