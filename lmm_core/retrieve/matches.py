@@ -14,7 +14,6 @@ from ..models.languages.words import find_words
 from .context import CitedSource
 from .items import may_be_shown
 from .plain_text import escape, in_unicode, link_labels, plain_text
-from .ranking.weights import LEAST_SHARE
 from .search import Retrieval
 
 SECTIONS = 3
@@ -44,7 +43,7 @@ def best_matches(found: Retrieval) -> tuple[CitedSource, ...]:
         if may_be_shown(passage, found.type):
             sections.setdefault(passage.key, []).append(passage)
     best = list(sections.values())
-    if not best or (not found.type and found.lexical.share(found.text, best[0]) < LEAST_SHARE):
+    if not best or not (found.type or found.lexical.covers(found.text, best[0])):
         return ()
     excerpts = _Excerpts(found)
     shown = filter(None, (excerpts.first(passages) for passages in best))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -23,7 +24,24 @@ from ...settings.tables import EmbeddingOptions
 from ..items import may_be_shown
 from .spans import Span, best_first, cut_spans, whole_span
 from .synonyms import Synonymous, Synonyms
-from .weights import ASIDE, EXACT, FIELDS, FUZZY, LEAST, OTHER_NAME, PASSAGE, PREFIX, QUESTION, B, D, K
+from .weights import (
+    ASIDE,
+    BEFORE,
+    EXACT,
+    FIELDS,
+    FUZZY,
+    HALF_COVERED,
+    LEAST,
+    LEAST_COVER,
+    LONGER,
+    OTHER_NAME,
+    PASSAGE,
+    PREFIX,
+    QUESTION,
+    B,
+    D,
+    K,
+)  # fmt: skip
 from .words import Stems, Vocabulary, asked_words, other_words
 
 MOST_MEANT = 4  # alternatives for an unknown word
@@ -141,9 +159,19 @@ class LexicalIndex:
 
     def share(self, question: str, passages: Sequence[Passage]) -> float:
         """Return the share of a question that passages cover together, 0 to 1."""
+        return share_found(*self._together(question, passages))
+
+    def covers(self, question: str, passages: Sequence[Passage]) -> bool:
+        """Return True if passages together cover a question well enough to answer it; see `LEAST_COVER`."""
+        scores, rarity = self._together(question, passages)
+        covered = [score / (score + HALF_COVERED) for score in scores]
+        cover: float = sum(map(mul, covered, rarity)) / (sum(rarity) or 1)
+        return cover + LONGER * math.log(1 + len(rarity)) >= LEAST_COVER
+
+    def _together(self, question: str, passages: Sequence[Passage]) -> tuple[list[float], Sequence[float]]:
+        """Return the best score of each word in passages, and the rarity of the words."""
         asked = self._asked(self.meant(question))
-        together = map(max, zip(*self.scores(passages, asked), strict=True))
-        return share_found(list(together), asked.rarity) if passages else 0.0
+        return list(map(max, zip([0.0] * asked.size, *self.scores(passages, asked), strict=True))), asked.rarity
 
     def _asked(self, meant: Sequence[Meant]) -> Asked:
         return Asked(meant, [self.rarity(stems) for stems in meant])
@@ -157,13 +185,28 @@ class LexicalIndex:
                 about[passage.key] = list(map(add, own, self._best_question(passage.key, asked)))
             yield list(map(add, asked.scores(self._fields_of(passage.id)), about[passage.key]))
 
+    def _scores_with_previous(self, passages: Sequence[Passage], asked: Asked) -> Iterator[list[float]]:
+        """Yield scores in which words that a passage lacks count from the one before it in the section.
+
+        A subject is often named once, and pronouns follow."""
+        for passage, own in zip(passages, self.scores(passages, asked), strict=True):
+            before = None if all(own) else self._before(passage)
+            scores = asked.scores(self._fields_of(before.id)) if before else own
+            yield [score or BEFORE * earlier for score, earlier in zip(own, scores, strict=True)]
+
+    def _before(self, passage: Passage) -> Passage | None:
+        """Return the previous passage of the section."""
+        own = self.material.sections[passage.key].passages
+        at = bisect_left(own, passage.sequence, key=lambda other: other.sequence)
+        return own[at - 1] if 0 < at < len(own) and own[at].id == passage.id else None
+
     def rank_spans(self, question: str, passages: Sequence[Passage], type: str = "") -> list[Span]:
         """Return the scored spans of passages, the best first. type: requested type of material.
 
         A span's score includes its passage's: a sentence's subject is often named before it or in a title."""
         meant = self.meant(question)
         asked = self._asked(meant)
-        rarity, scores = asked.rarity, list(self.scores(passages, asked))
+        rarity, scores = asked.rarity, list(self._scores_with_previous(passages, asked))
         others = self._scores_by_others(question, meant, passages)
         sums = [sum(map(mul, own, rarity)) + others[passage.key] for passage, own in zip(passages, scores, strict=True)]
         shares = [LEAST + share_found(own, rarity) for own in scores]
