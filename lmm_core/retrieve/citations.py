@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 NO_ANSWER = "NO_ANSWER"  # a model's prefix if the sources do not answer
 _HELD = 600  # maximum of characters held back for a closing bracket, code span or formula
 _AT_ONCE = 4_000  # characters processed at once
-_SPECIAL = re.compile(r"!?\[|<|`+|\\[$(\[]|\${1,2}|https?:|www\.", re.I)
+_SPECIAL = re.compile(r"( ?)(!?\[|<|`+|\\[$(\[]|\${1,2}|https?:|www\.)", re.I)  # a blank goes with what is dropped
 _BEGIN = r"!|\\|https?|htt?|h|www?|w"
 _BEGUN = re.compile(rf"(?: (?:{_BEGIN})?|{_BEGIN})\Z", re.I)  # may become special, or be dropped with it
 _LINK = re.compile(
@@ -50,7 +50,6 @@ class CitedText:
     _buffer: str = ""
     _begun: bool = False
     _fence: str = ""
-    _gap: str = ""
 
     def feed(self, part: str) -> str:
         """Take a part and return the text that can be shown."""
@@ -104,7 +103,13 @@ class CitedText:
         match = _SPECIAL.search(self._buffer)
         if match is None or match.start() > 0:
             return self._plain(match.start() if match else len(self._buffer), match is None and not final)
-        return self._special(match[0], final)
+        gap, sign = match.groups()
+        self._buffer = self._buffer[len(gap) :]
+        element = self._special(sign, final)
+        if element is None:
+            self._buffer = gap + self._buffer
+            return None
+        return gap + element if element else ""
 
     def _opening_fence(self) -> str:
         at_start = not self.text or self.text.endswith("\n")
@@ -124,20 +129,15 @@ class CitedText:
         if more and not cut and (begun := _BEGUN.search(text)):
             text = text[: begun.start()]
         self._buffer = self._buffer[len(text) :]
-        if self._buffer and text.endswith(" ") and not more:
-            self._gap, text = " ", text[:-1]
-            return text
         return text or None
 
     def _special(self, sign: str, final: bool) -> str | None:
         """Return the element at a bracket, `<`, backtick, dollar or address; None if incomplete."""
         buffer = self._buffer
-        if sign[0] == "\\":
-            return self._literally(len(sign)) if sign[1] == "$" else self._bracketed(final)
-        if sign[0] == "`":
-            return self._code(sign, final)
-        if sign[0] == "$":
-            return self._formula(sign, final)
+        if sign == "\\$" or (sign[0] == "$" and _MONEY.match(buffer)):
+            return self._literally(len(sign))
+        if sign[0] in "`$\\":
+            return self._verbatim(sign, final)
         for pattern, read in ((_LINK, self._link), (_CITATION, self._cite), (_AUTOLINK, self._address),
                               (_ADDRESS, self._address)):  # fmt: skip
             match = pattern.match(buffer)
@@ -146,7 +146,7 @@ class CitedText:
             if not final and self._goes_on(match):
                 return None
             self._buffer = buffer[match.end() :]
-            return self._after_gap(read(match))
+            return read(match)
         if not final and len(buffer) < _HELD and "\n" not in buffer and not buffer.startswith("< "):
             return None
         return self._literally(len(sign))
@@ -159,42 +159,20 @@ class CitedText:
 
     def _literally(self, size: int) -> str:
         taken, self._buffer = self._buffer[:size], self._buffer[size:]
-        return self._after_gap(taken)
+        return taken
 
-    def _after_gap(self, text: str) -> str:
-        """Return a text with the blank held back before it; without, if dropped."""
-        gap, self._gap = self._gap, ""
-        return gap + text if text else ""
-
-    def _code(self, ticks: str, final: bool) -> str | None:
-        """Return a whole code span, or its opening backticks if unclosed."""
-        match = re.match(rf"{ticks}(?!`)(.+?)(?<!`){ticks}(?!`)", self._buffer, re.S)
-        if match and (final or match.end() < len(self._buffer)):
+    def _verbatim(self, sign: str, final: bool) -> str | None:
+        """Return a whole code span or formula, or its opening sign if it is unclosed or holds a citation."""
+        code = rf"{sign}(?!`).+?(?<!`){sign}(?!`)"
+        pattern = {"$": _FORMULA, "\\": _BRACKETED}.get(sign[0]) or re.compile(code, re.S)
+        match, length = pattern.match(self._buffer), len(self._buffer)
+        if match and _NUMBERS.fullmatch(match[0]):
+            return self._literally(1)
+        if match and (final or sign[0] == "\\" or match.end() < length):
             return self._literally(match.end())
-        if not final and len(self._buffer) < _HELD and "\n\n" not in self._buffer:
+        if not final and length < _HELD and ("\n" if sign == "$" else "\n\n") not in self._buffer:
             return None
-        return self._literally(len(ticks))
-
-    def _formula(self, dollars: str, final: bool) -> str | None:
-        """Return a whole formula, or its opening dollars if unclosed."""
-        if _MONEY.match(self._buffer):
-            return self._literally(len(dollars))
-        match = _FORMULA.match(self._buffer)
-        if match and (final or match.end() < len(self._buffer)):
-            return self._literally(match.end())
-        goes_on = "\n\n" if dollars == "$$" else "\n"
-        if not final and len(self._buffer) < _HELD and goes_on not in self._buffer:
-            return None
-        return self._literally(len(dollars))
-
-    def _bracketed(self, final: bool) -> str | None:
-        """Return a whole formula in escaped brackets, or the backslash if unclosed."""
-        match = _BRACKETED.match(self._buffer)
-        if match and not _NUMBERS.fullmatch(match[0]):
-            return self._literally(match.end())
-        if match is None and not final and len(self._buffer) < _HELD and "\n\n" not in self._buffer:
-            return None
-        return self._literally(1)
+        return self._literally(1 if sign[0] == "\\" else len(sign))
 
     def _cite(self, found: re.Match[str]) -> str:
         if _INTERVAL.match(found[1]):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..indexing.cutting.units import Frame
 from ..indexing.passages import SUMMARY, Key, Material, Passage, Section, merge, place
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
-from .ranking.spans import Span, shown_text, whole_span
+from .ranking.spans import Span, whole_span
 
 if TYPE_CHECKING:
     from .search import Retrieval
@@ -27,7 +25,6 @@ BEST = 5  # passages
 LEFT_OUT = "[…]"  # between spans of a source
 LEAST_ROOM = 8  # tokens worth filling
 MOST_TRIED = 200  # spans
-KNOWN = 10_000  # cached sizes and texts of spans: about 10 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
                 draft.too_large.add(section.key)
             break  # no room for the parent, either
         worth = sum(span.passage.id in best for span in spans) >= HIT * len(spans)
-        if worth or draft.have_room(spans, int(SMALL * draft.budget)):
+        if worth or draft.if_room(spans, int(SMALL * draft.budget)) is not None:
             sections.append(spans)
         section = section.parent
     return reversed(sections)
@@ -130,41 +127,28 @@ class Draft:
     """Spans chosen step by step, within a budget.
 
     budget: tokens
-    before: text at the start
     tokens: so far
     too_large: sections that cannot fit"""
 
     material: Material
     budget: int
     count: Count = count_tokens
-    before: str = ""
     _chosen: dict[str, list[Span]] = field(default_factory=dict, init=False)  # by passage; disjoint
     tokens: int = field(default=0, init=False)
     _texts: set[str] = field(default_factory=set, init=False)  # without white space
     too_large: set[Key] = field(default_factory=set, init=False)
-    _shown: dict[tuple[int, ...], tuple[Sequence[Span], str]] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
-        self.tokens = self.count(self.before) if self.before else 0
 
     def __contains__(self, span: Span) -> bool:
         return any(
             chosen.start <= span.start and span.end <= chosen.end for chosen in self._chosen.get(span.passage.id, ())
         )
 
-    def __len__(self) -> int:
-        return len(self._chosen)
-
     @property
     def left(self) -> int:
         return self.budget - self.tokens
 
     def size(self, span: Span) -> int:
-        return _measured(span, self.count)[0]
-
-    def have_room(self, spans: Iterable[Span], room: int) -> bool:
-        """Return True if the spans' own texts fit in `room` tokens."""
-        return self.if_room(spans, room) is not None
+        return self.count(span.text)
 
     def if_room(self, spans: Iterable[Span], room: int) -> list[Span] | None:
         """Return the spans if their own texts fit in `room` tokens, else None."""
@@ -178,14 +162,14 @@ class Draft:
 
     def add(self, spans: Sequence[Span]) -> bool:
         """Add all spans or none; return True if they fit. Texts already present are skipped."""
-        keys = [_measured(span, self.count)[1] for span in spans]
+        keys = ["".join(span.text.split()) for span in spans]
         first = {key: span.id for span, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
             span
             for span, key in zip(spans, keys, strict=True)
             if span not in self and first[key] == span.id and key not in self._texts
         ]
-        if not self.have_room(filter(self._is_apart, new), self.left):
+        if self.if_room(filter(self._is_apart, new), self.left) is None:
             return False  # even without headers
         chosen = self._with(new)
         tokens = self.count(self._text(chosen)) if new else self.tokens
@@ -218,15 +202,7 @@ class Draft:
         return Context(self._text(self._chosen), tuple(sources), self.tokens)
 
     def _text(self, chosen: Mapping[str, Sequence[Span]]) -> str:
-        texts = (_source_text(number, self._shown_of(run)) for number, run in enumerate(self._runs(chosen), 1))
-        return "\n\n".join(filter(None, [self.before, *texts]))
-
-    def _shown_of(self, run: Sequence[Span]) -> str:
-        """Return a source's text, cached for later spans."""
-        key = tuple(map(id, run))  # the spans stay referenced, so these ids are not reused
-        if key not in self._shown:
-            self._shown[key] = run, _shown(_source(0, run))
-        return self._shown[key][1]
+        return "\n\n".join(_source_text(_source(number, run)) for number, run in enumerate(self._runs(chosen), 1))
 
     def _runs(self, chosen: Mapping[str, Sequence[Span]]) -> list[list[Span]]:
         """Return the spans of each source, in document order."""
@@ -241,17 +217,6 @@ class Draft:
     def _place(self, spans: Sequence[Span]) -> tuple[int, int, str]:
         passage = spans[0].passage
         return self.material.ranks[passage.docid], passage.sequence, passage.id
-
-
-def _measured(span: Span, count: Count) -> tuple[int, str]:
-    """Return a span's tokens, and its text without white space."""
-    return _measured_text(span.passage.text, span.start, span.end, span.frame.before, span.frame.after, count)
-
-
-@lru_cache(KNOWN)
-def _measured_text(text: str, start: int, end: int, before: str, after: str, count: Count) -> tuple[int, str]:
-    framed = shown_text(text[start:end], Frame(before, after))
-    return count(framed), "".join(framed.split())
 
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:
@@ -290,15 +255,12 @@ def _merged(spans: Sequence[Span]) -> str:
     return merge(texts)
 
 
-def _shown(source: CitedSource) -> str:
-    """Return a source's text under a line with titles, types and place."""
+def _source_text(source: CitedSource) -> str:
+    """Return a source's text in its mark, under a line with number, titles, types and place."""
     types = f" ({', '.join(map(_line, source.types))})" if source.types else ""
     titles = " > ".join(map(_line, source.titles)) + types
-    return f"{', '.join(filter(None, [titles.strip(), _line(source.place)]))}\n\n{source.text}"
-
-
-def _source_text(number: int, shown: str) -> str:
-    return enclose("source", f"[{number}] {shown}", number)
+    head = ", ".join(filter(None, [titles.strip(), _line(source.place)]))
+    return enclose("source", f"[{source.number}] {head}\n\n{source.text}", source.number)
 
 
 def _line(text: str) -> str:

@@ -99,15 +99,6 @@ def test_a_section_comes_whole_where_most_of_it_was_hit():
     assert "Paragraph 2" not in build_context(found(made, hits), 150, words, whole=False).text
 
 
-def test_the_parts_of_passages_are_measured_once_for_all_questions(monkeypatch):
-    made = material(BOOK, size=120)
-    asked, measured = found(made, list(made.passages.values())), []
-    first = build_context(asked, 150)
-    monkeypatch.setattr("lmm_core.retrieve.context.shown_text", lambda *part: measured.append(part))
-    assert build_context(asked, 150) == first
-    assert measured == []
-
-
 def test_a_small_section_comes_whole():
     made = material("# Small\n\nIt begins so.\n\n## Under it\n\nIt goes on.\n")
     context = build_context(found(made, [passage(made, "goes on")]), 100, words)
