@@ -45,8 +45,8 @@ def checked_index_name(name: str) -> str:
         if len(name) <= LONGEST_NAME and not name.endswith(".") and name.lower() not in (ALL, CATALOGUE):
             return checked_name(name)
     raise CrawlError(
-        f"{name!r} cannot be the name of an index: use letters, digits, - _ and ., with no . at the start or the end, "
-        f"at most {LONGEST_NAME} characters, and not {ALL!r}"
+        f"{name!r} cannot be the name of an index. Use letters, digits, - _ and ., with no . at the start or the end, "
+        f"at most {LONGEST_NAME} characters, and not {ALL!r}."
     )
 
 
@@ -163,7 +163,7 @@ class Database:
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, CrawlError) as error:
-            raise CrawlError(f"{path} cannot be read ({error}): remove it and run `lmm md-index` again") from error
+            raise CrawlError(f"{path} cannot be read ({error}). Remove it and run `lmm md-index` again.") from error
 
     def write(self, entry: CatalogueEntry) -> None:
         """Write an entry of the catalogue. Raise CrawlError, or StoreError if another process is writing."""

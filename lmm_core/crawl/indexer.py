@@ -99,7 +99,7 @@ async def index_folder(
         raise CrawlError(str(error)) from error
     except OSError as error:
         where = error.filename or database.folder(name)
-        raise CrawlError(f"{where}: {error.strerror or error}; run this again: what was done is kept") from error
+        raise CrawlError(f"{where}: {error.strerror or error}. Run this again: what was done is kept.") from error
     finally:
         if store is not None:
             await asyncio.to_thread(store.close)
@@ -112,7 +112,7 @@ def default_name(root: Path) -> str:
     """Return the folder's name in an index's spelling. Raise CrawlError if nothing remains."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
     if not name:
-        raise CrawlError(f"no index can have the name of the folder {root.resolve()}; give another one with --name")
+        raise CrawlError(f"No index can have the name of the folder {root.resolve()}. Give another one with --name.")
     return name
 
 
@@ -135,14 +135,14 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
     if not root.is_dir():
         raise CrawlError(f"{root} is not a folder")
     if root.resolve().is_relative_to(database.root.resolve()):
-        raise CrawlError(f"{root} is where the indexes are: name the folder that holds your documents")
+        raise CrawlError(f"{root} holds the indexes. Name the folder of your documents.")
     for other, entry in database.entries().items():
         if other == name:
             before = database.root / entry.root
             if before.is_dir() and before.resolve() != root.resolve():
-                raise CrawlError(f"the index {name!r} belongs to the folder {before.resolve()}: choose another name")
+                raise CrawlError(f"The index {name!r} belongs to the folder {before.resolve()}. Choose another name.")
         elif other.lower() == name.lower():  # one folder on many file systems
-            raise CrawlError(f"there is an index {other!r}: choose a name that differs by more than case")
+            raise CrawlError(f"There is an index {other!r}. Choose a name that differs by more than case.")
     try:
         database.make(name)
     except FolderError as error:
@@ -214,7 +214,7 @@ class _Run:
             elif isinstance(file, WalkedFile):
                 documents.append(MarkdownFile(file.path, text, b""))
                 if len(text) > LARGE:
-                    advice = f"the file has {len(text) / MIB:.1f} MiB: split it, so that its parts can be found"
+                    advice = f"The file has {len(text) / MIB:.1f} MiB. Split it, so that its parts can be found."
                     self.logger.report(Report("warning", advice, str(file.path)))
         self.present = {file.path for file in documents}
         self.present |= {self.root / skipped.doc_path for skipped in self.done.skipped if skipped.torn}

@@ -72,7 +72,7 @@ class Indexes:
         if place is None:
             raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")
         if index == ALL:
-            raise CrawlError("name the index in which the snippet was found")
+            raise CrawlError("Name the index in which the snippet was found.")
         async with self._open(self._wanted(index), False) as libraries:
             where = Where({"source": place["path"]}, {"type": SUMMARY})
             points = [point for passage in libraries for point in passage.store.scroll(passage.collection, where)]
@@ -80,7 +80,7 @@ class Indexes:
         passages = sorted(map(read_passage, points), key=lambda passage: passage.sequence)
         fitting = [passage for passage in passages if passage.line_start <= last and first <= passage.line_end]
         if not fitting:
-            raise CrawlError(f"nothing is at {source[:200]!r} in the index {index!r} (now): search again")
+            raise CrawlError(f"There is nothing at {source[:200]!r} in the index {index!r} any more. Search again.")
         return fitting
 
     async def close(self) -> None:
@@ -93,11 +93,13 @@ class Indexes:
         """Return the named, non-empty indexes. Raise CrawlError."""
         entries = self.database.entries()
         if not entries:
-            raise CrawlError(f"nothing is indexed in {self.database.root} yet: run `lmm md-index --root FOLDER`")
+            raise CrawlError(f"Nothing is indexed in {self.database.root} yet. Run `lmm md-index --root FOLDER`.")
         if index != ALL and index not in entries:
             near = get_close_matches(index, entries, n=1)
-            meant = f"; did you mean {near[0]!r}?" if near else ""
-            raise CrawlError(f"there is no index {index!r}: there are {', '.join(entries)}, and {ALL!r} for all{meant}")
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            raise CrawlError(
+                f"There is no index {index!r}.{meant} There are {', '.join(entries)}, and {ALL!r} for all."
+            )
         return [entry for entry in entries.values() if entry.snippets and index in (ALL, entry.name)]
 
     async def _shortlist(self, query: str, entries: list[CatalogueEntry]) -> list[CatalogueEntry]:
@@ -127,7 +129,9 @@ class Indexes:
                         raise
                     self.models.warn(f"left out: {error}")
             if entries and not libraries:
-                raise CrawlError(f"none of the indexes in {self.database.root} can be searched now: see the warnings")
+                raise CrawlError(
+                    f"None of the indexes in {self.database.root} can be searched now. The warnings say why."
+                )
             yield libraries
 
     def _embedding_model(self, entries: Sequence[CatalogueEntry]) -> str:
@@ -151,7 +155,7 @@ class Indexes:
             library = await stack.enter_async_context(self._libraries[name].use())
             await library.words()  # checks that it is readable
         except RetrieveError:
-            raise CrawlError(f"the index {name!r} has lost its snippets: run `lmm md-index` on its folder") from None
+            raise CrawlError(f"The index {name!r} has lost its snippets. Run `lmm md-index` on its folder.") from None
         return library
 
 

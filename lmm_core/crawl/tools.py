@@ -106,7 +106,7 @@ def _inside(working: Path, root: str) -> Path:
     except (OSError, ValueError):  # missing, overlong, or with a null byte
         raise ToolError(f"{root[:200]!r} is not a folder that can be read") from None
     if not folder.is_relative_to(working.resolve()):
-        raise ToolError(f"{root!r} is not in the working folder: only what is in it can be indexed")
+        raise ToolError(f"{root!r} is outside the working folder. Only folders inside it can be indexed.")
     return folder
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .chunks import Chunk
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
-NOTHING = "nothing is indexed here yet; to index the notes: lmm index ."
+NOTHING = "Nothing is indexed here yet. To index the notes, run: lmm index ."
 GROUP = "document"
 
 

@@ -257,7 +257,7 @@ class Refresh:
             missing = [source for source in begun if not _is_own(root / source, root)]
             lost = f"{counted(len(missing), 'document')} that the project no longer has ({_names(missing)})"
             self.logger.warning(
-                f"the index was made by an earlier version of LM markdown, and {'would be' if self.dry_run else 'is'} "
+                f"The index was made by an earlier version of LM markdown. It {'would be' if self.dry_run else 'is'} "
                 f"made anew from {counted(len(self._named) + len(own), 'file')}{f', without {lost}' if missing else ''}"
             )
         return own
@@ -320,15 +320,15 @@ class Refresh:
         if too_long and embedder is not None:
             self.logger.warning(
                 f"{too_long} of {counted(count, 'chunk')} have more than the {embedder.window} tokens that "
-                f"{embedder.name} reads, and are cut there: choose a smaller max_size in [split], or the default sizes"
+                f"{embedder.name} reads, and are cut there. Choose a smaller max_size in [split], or the default sizes."
             )
 
     def _report_unfindable(self) -> None:
         """Warn if only questions and titles are encoded, and most texts have no questions."""
         if self.encoder and self.encoder.encoding is EncodingModel.SPARSE and 2 * self._unasked > self._chunks:
             self.logger.warning(
-                f"the encoding `sparse` finds texts by their titles and questions alone, and {self._unasked} of "
-                f"{counted(self._chunks, 'chunk')} have no questions: write some (`lmm rag`), or use `bm25`"
+                f"The encoding `sparse` finds texts by their titles and questions alone, but {self._unasked} of "
+                f"{counted(self._chunks, 'chunk')} have no questions. Write some (`lmm rag`), or use `bm25`."
             )
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:

@@ -134,4 +134,4 @@ def check_docids(docids: Mapping[str, str], records: Mapping[str, FileRecord], r
     for source, docid in (stored | {**docids}).items():
         other = owners.setdefault(docid, source)
         if other != source:
-            raise StoreError(f"{other} and {source} have the same docid {docid!r}: change one; nothing was written")
+            raise StoreError(f"{other} and {source} have the same docid {docid!r}. Change one. Nothing was written.")

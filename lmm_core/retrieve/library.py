@@ -178,7 +178,7 @@ class Library:
                 statistics = self._read_statistics(state)
                 if not statistics.texts:
                     raise RetrieveError(
-                        f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it"
+                        f"The collection {self.collection!r} is empty. Run `lmm index FILES` to fill it."
                     )
                 language = statistics.language or self._usual_language
                 left_out = fields_left_out(self.project.embeddings)

@@ -59,7 +59,7 @@ def test_name_description_and_place_are_what_the_options_say():
     assert found("oak", "--db-root elsewhere --index woods")[0]["index"] == "woods"
     assert not Path(".md_index").exists()
     fill("文档", trees=page("oak"))
-    assert "give another one with --name" in lmm("md-index --root 文档", status=1)[1]
+    assert "Give another one with --name" in lmm("md-index --root 文档", status=1)[1]
 
 
 def test_what_is_skipped_is_listed_with_the_reason():
@@ -76,7 +76,7 @@ def test_what_is_skipped_is_listed_with_the_reason():
 def test_what_cannot_be_done_is_told_in_a_sentence():
     fill("docs", trees=page("oak"))
     for command, message in [
-        ("md-search --query oak", "nothing is indexed in .md_index yet: run `lmm md-index --root FOLDER`"),
+        ("md-search --query oak", "Nothing is indexed in .md_index yet. Run `lmm md-index --root FOLDER`."),
         ("md-index --root nowhere", "nowhere is not a folder"),
         ("md-index --root docs --name ../out", "'../out' cannot be the name of an index"),
     ]:
@@ -135,7 +135,7 @@ def called(*calls):
 
 
 def test_an_agent_indexes_a_folder_and_searches_in_it():
-    with pytest.raises(ToolError, match="nothing is indexed"):
+    with pytest.raises(ToolError, match="Nothing is indexed"):
         called(("markdown_search", {"query": "oak"}))
     fill("docs", trees=page("oak"), more=page("elm"))
     indexed, hits, again = called(
@@ -243,7 +243,7 @@ def test_over_mcp():
             result = await client.call_tool("markdown_search", {"query": "yew"})
             assert result.structured_content["results"][0]["source"] == "late.md#L1-L5"
             result = await client.call_tool("index_markdown_docs", {**arguments, "root": "/"})
-            assert result.is_error and "not in the working folder" in result.content[0].text
+            assert result.is_error and "outside the working folder" in result.content[0].text
 
     asyncio.run(work())
 

@@ -38,8 +38,8 @@ def test_a_plan(indexed_book):
 
 
 def test_nothing_is_indexed():
-    assert "nothing is indexed here yet; to index the notes: lmm index ." in lmm("toc", status=1)[1]
-    assert "nothing is indexed here yet; to index the notes: lmm index ." in lmm("cards", status=1)[1]
+    assert "Nothing is indexed here yet. To index the notes, run: lmm index ." in lmm("toc", status=1)[1]
+    assert "Nothing is indexed here yet. To index the notes, run: lmm index ." in lmm("cards", status=1)[1]
 
 
 # Cards

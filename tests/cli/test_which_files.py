@@ -152,7 +152,7 @@ def test_index_indexes_at_every_save(book):
 
 
 def test_the_index_tells_what_it_holds(book):
-    assert "nothing is indexed" in lmm("index --info")[0]
+    assert "Nothing is indexed" in lmm("index --info")[0]
     write("oak.md", "---\nlang: de\n---\n\n" + section("oak"))
     lmm("index .")
     shown = lmm("index --info")[0].splitlines()

@@ -138,7 +138,7 @@ def test_a_name_belongs_to_one_folder_wherever_it_moves():
     fill("docs", trees=page("oak"))
     fill("other", more=page("elm"))
     index("docs", "docs")
-    with pytest.raises(CrawlError, match=r"belongs to the folder .*docs: choose another name"):
+    with pytest.raises(CrawlError, match=r"belongs to the folder .*docs\. Choose another name"):
         index("other", "docs")
     with pytest.raises(CrawlError, match="differs by more than case"):
         index("other", "Docs")

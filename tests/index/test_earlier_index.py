@@ -33,7 +33,7 @@ from tests.indexing import (
 EARLIER = (
     "The collection 'chunks' was made by an earlier version of LM markdown. Run `lmm index FILES`, which makes it anew."
 )
-ANEW = "warning: the index was made by an earlier version of LM markdown, and is made anew from "
+ANEW = "warning: The index was made by an earlier version of LM markdown. It is made anew from "
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ def test_a_docid_twice_is_an_error_before_anything_is_written():
     write("a.md", document("alpha", header="docid: same"))
     write("b.md", document("beta", header="docid: same"))
     _, stderr = lmm("index a.md b.md", status=1)
-    assert stderr == "a.md and b.md have the same docid 'same': change one; nothing was written\n"
+    assert stderr == "a.md and b.md have the same docid 'same'. Change one. Nothing was written.\n"
     assert not os.path.exists(".lmm")
     counts("a.md")
     _, stderr = lmm("index b.md", status=1)
@@ -364,7 +364,7 @@ def test_without_the_key_of_its_model_an_index_is_searched_by_words(far_server, 
 def test_what_is_in_an_index_on_a_server(qdrant):
     with FailingServer(qdrant) as server:
         write("config.toml", f'[storage]\nurl = "{server.url}"\n')
-        assert "nothing is indexed" in lmm("index --info")[0]
+        assert "Nothing is indexed" in lmm("index --info")[0]
         write("notes.md", document("alpha", "beta"))
         lmm("index notes.md")
         shown = lmm("index --info")[0].splitlines()
@@ -441,7 +441,7 @@ def test_an_encoding_of_questions_alone_is_warned_of_where_most_texts_have_none(
     write("config.toml", '[embeddings]\nencoding = "sparse"\n')
     write("notes.md", document("alpha"))
     said = lmm("index notes.md")[1]
-    assert "the encoding `sparse` finds texts by their titles and questions alone, and 1 of 1 chunk" in said
+    assert "The encoding `sparse` finds texts by their titles and questions alone, but 1 of 1 chunk" in said
     write("notes.md", "# A\n\n---\nquestions: What is alpha?\n---\n\nalpha\n")
     assert "alone" not in lmm("index notes.md")[1]
 

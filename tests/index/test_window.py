@@ -117,4 +117,4 @@ def test_the_number_of_cut_chunks_is_said_once_and_only_for_configured_sizes(mon
     (line,) = (line for line in stderr.splitlines() if "warning" in line)
     said = re.fullmatch(r"warning: (\d+) of (\d+) chunks have more than the 254 tokens that fastembed/.*", line)
     assert said and int(said[1]) == int(said[2]) == len(stored())
-    assert line.endswith("are cut there: choose a smaller max_size in [split], or the default sizes")
+    assert line.endswith("are cut there. Choose a smaller max_size in [split], or the default sizes.")

@@ -97,7 +97,7 @@ def test_a_model_that_says_nothing_has_not_answered(indexed_book):
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [
-        ("mean", 1, "nothing is indexed here yet; to index the notes: lmm index ."),
+        ("mean", 1, "Nothing is indexed here yet. To index the notes, run: lmm index ."),
         ("''", 2, "The question is empty"),
         ("--budget 3 x", 2, "200"),
     ],

@@ -424,8 +424,8 @@ def test_what_is_not_indexed_yet_is_said_and_read_later():
 
     async def work():
         async with shared(Path("notes")) as (_, tools):
-            assert "nothing is indexed" in await tools.greeting()
-            with pytest.raises(ToolError, match="nothing is indexed here yet"):
+            assert "Nothing is indexed" in await tools.greeting()
+            with pytest.raises(ToolError, match="Nothing is indexed here yet"):
                 await tools.call("outline", {})
             write("notes/a.md", document("oak"))
             await asyncio.to_thread(lmm, "index notes -q")

@@ -158,7 +158,7 @@ def test_a_server_of_an_empty_folder_says_what_to_do():
             assert result.is_error
             return client.instructions, result.content[0].text
 
-    assert set(asyncio.run(work())) == {"nothing is indexed here yet; to index the notes: lmm index ."}
+    assert set(asyncio.run(work())) == {"Nothing is indexed here yet. To index the notes, run: lmm index ."}
 
 
 def test_where_the_package_is_missing_it_says_how_to_install_it(own_course, monkeypatch):

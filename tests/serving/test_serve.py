@@ -562,7 +562,7 @@ def test_without_an_index_there_is_nothing_to_ask():
     with Served(Path("empty").resolve()) as served:
         response = served.client.post("/ask", json=ASK)
     assert (response.status_code, response.json()) == (503, {"error": serving_answers.EMPTY})
-    assert "nothing is indexed" in "\n".join(served.log)
+    assert "Nothing is indexed" in "\n".join(served.log)
 
 
 # The log
@@ -647,7 +647,7 @@ def test_at_its_start_it_says_what_can_be_asked(course, tmp_path):
     with command(course) as (process, _):
         assert process.said[0] == "1 document, 4 sections\n"
     with command(tmp_path) as (process, _):
-        assert process.said[0] == "warning: nothing is indexed here yet; to index the notes: lmm index .\n"
+        assert process.said[0] == "warning: Nothing is indexed here yet. To index the notes, run: lmm index .\n"
 
 
 @pytest.mark.long
