@@ -20,8 +20,8 @@ from tables import machine, print_table, say
 from texts import ROOT
 
 sys.path.insert(0, str(ROOT))
+from lmm_core.indexing.collection import open_index
 from lmm_core.indexing.refresh import Refresh
-from lmm_core.indexing.stores import open_index
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run
 from lmm_core.settings.models import Models

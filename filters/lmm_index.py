@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from lmm_core.errors import LmmError
+from lmm_core.indexing.collection import open_index
 from lmm_core.indexing.refresh import Refresh
 from lmm_core.indexing.sources import STDIN
-from lmm_core.indexing.stores import open_index
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.documents.document import docid_of

@@ -111,8 +111,8 @@ def index(
 
 async def _index(paths: list[Path], annotate: bool, rebuild: bool, logger: LoggerBase) -> Counts:
     from .files.walk import INDEXED
+    from .indexing.collection import open_index
     from .indexing.refresh import Refresh
-    from .indexing.stores import open_index
     from .settings.models import Models
     from .settings.project import load_project
     from .settings.quarto_inputs import DocumentFinder

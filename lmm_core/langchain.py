@@ -28,9 +28,8 @@ from pydantic import ConfigDict, PrivateAttr
 
 from .indexing.api import Client, Config, Model, aencoder_from, client_from_config
 from .indexing.chunks import CONTEXT_SUMMARY
-from .indexing.collection import aquery, aquery_grouped
+from .indexing.collection import aquery, aquery_grouped, shared_store
 from .indexing.encoding import Encoder
-from .indexing.stores import shared_store
 from .logging import ConsoleLogger
 from .models.chat import run
 from .settings.project import project_from

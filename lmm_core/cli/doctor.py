@@ -91,7 +91,7 @@ def _index(project: Project, online: bool) -> MachineFinding:
     if project.storage.url and not online:
         address = shown_address(project.storage.url)
         return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
-    from ..indexing.stores import index_info
+    from ..indexing.collection import index_info
 
     try:
         info = index_info(project)

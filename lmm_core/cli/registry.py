@@ -21,7 +21,7 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "init": Registered("course", "Make a course of a folder of notes, or a new one."),
         "doctor": Registered("machine", "Show what is installed, and which models do what."),
         "config": Registered("machine", "Show or begin config.toml; prompts, cache."),
-        "models": Registered("models", "List and download embedding models that run here."),
+        "models": Registered("machine", "List and download embedding models that run here."),
     },
     "Write": {
         "scan": Registered("overview", "Show sections, what is missing, and mistakes."),
@@ -52,7 +52,7 @@ MORE: dict[str, Registered] = {
     "convert": Registered("publish", "Change how metadata blocks are written, in place."),
     "recover": Registered("write", "Restore a file that pandoc was stopped from writing."),
     "leak-check": Registered("course", "Search a rendered site for text left out of the notes."),
-    "chunks": Registered("chunks", "List the chunks that would be indexed."),
+    "chunks": Registered("index", "List the chunks that would be indexed."),
     "bench": Registered("asking.bench", "Measure which sections students cannot find."),
     "md-index": Registered("folders", "Index any folder of markdown."),
     "md-search": Registered("folders", "Find snippets in folders indexed by lmm md-index."),

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import CrawlError, FolderError
 from ..files.walk import SUFFIXES, Skipped, WalkedFile
+from ..indexing.collection import project_store
 from ..indexing.encoding import (
     DENSE,
     EncodingModel,
@@ -28,7 +29,6 @@ from ..indexing.encoding import (
 )
 from ..indexing.records import read_records, state_of
 from ..indexing.refresh import Refresh
-from ..indexing.stores import project_store
 from ..logging import ListLogger, LoggerBase, Report
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import MarkdownFile

@@ -19,11 +19,11 @@ from ..settings.models import Models
 from ..settings.project import Project, project_from
 from ..store.opening import as_store
 from ..store.vector_store import VectorStore
+from .collection import project_store, shared_store
 from .encoding import Encoder, EncodingModel, QdrantEmbeddingModel, make_encoder, make_encoder_of
 from .records import Counts
 from .refresh import Refresh
 from .sources import STDIN
-from .stores import project_store, shared_store
 
 if TYPE_CHECKING:
     from ..settings.config import ConfigSettings

@@ -307,10 +307,6 @@ def _repeated_lines(node: Node) -> int:
     return block.source[: block.repeated].lstrip().count("\n") if isinstance(block, ChunkBlock) else 0
 
 
-def _line(node: Node) -> int:
-    return _lines(node)[0]
-
-
 def _lines(node: Node) -> tuple[int, int]:
     if isinstance(node, HeadingNode):
         ends = (_lines(part)[1] for part in traverse(node) if isinstance(part, TextNode))

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
-from ..errors import StoreError
+from ..errors import FolderError, StoreError
+from ..files.marked import own_place
+from ..files.walk import size_on_disk
 from ..logging import counted
 from ..markdown.blocks import Block, TextBlock
 from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
+from ..models.addresses import shown_address
 from ..models.languages.stemming import language_name
+from ..settings.models import Models
+from ..settings.project import Project
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .encoding import Compared, Encoder, compare_identity, is_earlier
-from .records import FILES, INDEXES, Changes, FileRecord, begin_files, create_records, read_records, write_changes
+from .records import (
+    FILES,
+    INDEXES,
+    Changes,
+    FileRecord,
+    begin_files,
+    check_collections,
+    create_records,
+    read_records,
+    write_changes,
+)
 
 if TYPE_CHECKING:
     from ..store.qdrant_store import ServerStore
@@ -261,7 +280,7 @@ def describe_age(seconds: float) -> str:
     return counted(max(int(seconds), 0), "second")
 
 
-# Create missing collections, and rebuild those of earlier versions
+# Missing collections, and those of earlier versions
 
 NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
 
@@ -320,3 +339,77 @@ def remove_unused(store: ServerStore, names: Mapping[str, str]) -> None:
         made = NEW.fullmatch(collection)
         if made and {made["name"], made["name"].removesuffix(FILES)} & names.keys() and collection not in used:
             store.drop(collection)
+
+
+# The store of a project
+
+_open: dict[str, VectorStore] = {}
+
+
+def project_store(project: Project, reads: bool = False) -> VectorStore:
+    """Open a project's store, which the caller closes. Raise StoreError.
+
+    reads: read-only, so that a copy serves for a read-only folder"""
+    from ..store.opening import open_store
+    from ..store.places import LocalStorage, RemoteSource
+
+    database = project.database
+    storage = project.storage
+    check_collections(database.collection_name, database.companion_collection)
+    if storage.memory:
+        return open_store(":memory:")
+    if storage.url:
+        return open_store(RemoteSource(storage.url, storage.port or None, storage.timeout, storage.file))
+    try:
+        return open_store(LocalStorage(own_place(project.root, Path(storage.folder))), reads)
+    except FolderError as error:
+        raise StoreError(str(error)) from error
+
+
+def shared_store(project: Project) -> VectorStore:
+    """Return a project's shared store. Raise StoreError."""
+    place = json.dumps([str(project.root), asdict(project.storage), asdict(project.database)], default=str)
+    if place not in _open:
+        _open[place] = project_store(project)
+        atexit.register(_open[place].close)
+    return _open[place]
+
+
+@asynccontextmanager
+async def open_index(project: Project, models: Models) -> AsyncIterator[VectorStore]:
+    """Open a project's store for the block, then close it and the models. Raise StoreError and ConfigError."""
+    store = await asyncio.to_thread(project_store, project)
+    try:
+        yield store
+    finally:
+        await models.close()
+        store.close()
+
+
+def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
+    """Describe a project's index. opened: its store, if open. Raise StoreError and ConfigError."""
+    database = project.database
+    storage = project.storage
+    store = opened or project_store(project, reads=True)
+    folder = None if storage.memory or storage.url else project.root / storage.folder
+    place = str(folder) if folder else shown_address(storage.url) if storage.url else "memory"
+    try:
+        return read_info(
+            store,
+            place,
+            database.collection_name,
+            database.companion_collection,
+            size_on_disk(folder) if folder else None,
+        )
+    finally:
+        if opened is None:
+            store.close()
+
+
+def collection_names(project: Project) -> list[str]:
+    """Return the project's collection names, chunks first."""
+    return [
+        project.database.collection_name,
+        project.database.companion_collection,
+        project.database.collection_name + FILES,
+    ]

@@ -23,7 +23,7 @@ from ..models.tokens import count_tokens
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import Point, VectorStore, is_server
-from .collection import make_collections, new_names, put_in_service, remove_unused
+from .collection import collection_names, make_collections, new_names, put_in_service, remove_unused
 from .encoding import (
     Encoder,
     EncodingModel,
@@ -49,7 +49,6 @@ from .records import (
     write_statistics,
 )
 from .sources import STDIN, NotesReader, Reader, annotate_document, check_docids, is_gone, read_indexed
-from .stores import collection_names
 
 if TYPE_CHECKING:  # loaded only if there are texts to cut
     from .chunks import Chunk

@@ -97,8 +97,8 @@ def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
     """Index files. prune: remove deleted and excluded ones."""
+    from ..indexing.collection import open_index
     from ..indexing.refresh import Refresh
-    from ..indexing.stores import open_index
     from ..settings.models import Models
 
     models = Models(warn=logger.warning)

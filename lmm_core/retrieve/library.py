@@ -9,12 +9,11 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 from ..errors import IndexChangedError, QuartoError, RetrieveError
-from ..indexing.collection import NOTHING
+from ..indexing.collection import NOTHING, project_store
 from ..indexing.encoding import Encoder, compare_identity, make_encoder
 from ..indexing.passages import Material, build_material
 from ..indexing.records import FILES, FileRecord, read_records, read_statistics
 from ..indexing.statistics import TermStatistics, count_terms
-from ..indexing.stores import project_store
 from ..models.languages.stemming import Stemmers
 from ..settings.models import Models
 from ..settings.project import Project

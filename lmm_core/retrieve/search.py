@@ -278,14 +278,6 @@ class Candidates:
     meaning: Hits
     lexical: LexicalIndex
 
-    def by_text(self) -> Hits:
-        """Return the distinct passages of each text."""
-        if not (self.words and self.meaning):
-            return self.words or self.meaning
-        return [
-            list({passage.id: passage for passage in hits}.values()) for hits in map(chain, self.words, self.meaning)
-        ]
-
 
 async def find_candidates(
     library: Library,

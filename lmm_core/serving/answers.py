@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from starlette.exceptions import HTTPException
 
 from ..errors import CutOffError, ModelError, RecordingError, RetrieveError, StoreError
+from ..indexing.collection import index_info
 from ..indexing.passages import Material, Passage
-from ..indexing.stores import index_info
 from ..models.chat import Asker
 from ..models.sources import STAND_IN, STAND_IN_NAME
 from ..retrieve.agents.tools import Tools

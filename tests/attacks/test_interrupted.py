@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, database_at
 from lmm_core.crawl.search import Indexes
+from lmm_core.indexing.collection import project_store
 from lmm_core.indexing.records import FILES
-from lmm_core.indexing.stores import project_store
 from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points

@@ -13,7 +13,7 @@ import pytest
 
 from lmm_core.cli.doctor import examine
 from lmm_core.errors import ConfigError, ModelError, StoreError
-from lmm_core.indexing.stores import project_store
+from lmm_core.indexing.collection import project_store
 from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project

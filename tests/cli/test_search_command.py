@@ -5,9 +5,9 @@ import json
 import pytest
 
 from lmm_core.errors import ReportedError
+from lmm_core.indexing.collection import project_store
 from lmm_core.indexing.documents import blocklist_encode
 from lmm_core.indexing.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
-from lmm_core.indexing.stores import project_store
 from lmm_core.logging import ExceptionLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.settings.config import ConfigSettings
@@ -172,7 +172,10 @@ def test_groups_are_whole_sections_and_each_comes_once(notes):
 
 
 def test_what_cannot_be_searched_or_is_not_found_is_told_in_a_sentence(notes):
-    assert lmm("search variance", status=1) == ("", "Nothing is indexed here yet. To index the notes, run: lmm index .\n")
+    assert lmm("search variance", status=1) == (
+        "",
+        "Nothing is indexed here yet. To index the notes, run: lmm index .\n",
+    )
     lmm("index notes.md")
     assert "The query is empty" in lmm("search ' '", status=2)[1]
     assert found("'the of and'") == found("'!?'") == []

@@ -9,8 +9,8 @@ from pathlib import Path
 from lmm_core.crawl.catalogue import SNIPPETS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
+from lmm_core.indexing.collection import project_store
 from lmm_core.indexing.records import FILES
-from lmm_core.indexing.stores import project_store
 from lmm_core.models.chat import run
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project

@@ -14,9 +14,9 @@ from lmm_core.crawl.catalogue import SNIPPETS, VECTORS, Database
 from lmm_core.crawl.reader import cut_windows
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.indexing import refresh
+from lmm_core.indexing.collection import project_store
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.indexing.records import FILES
-from lmm_core.indexing.stores import project_store
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import StorageOptions
 from lmm_core.store.folder_lock import FolderLock

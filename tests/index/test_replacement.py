@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
+from lmm_core.indexing.collection import collection_names
 from lmm_core.indexing.encoding import VERSION
-from lmm_core.indexing.stores import collection_names
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.search import find_candidates
 from lmm_core.settings.models import Models

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmm_core.indexing.passages import build_material
-from lmm_core.quarto.ask_box.data import box_data
-from lmm_core.quarto.ask_box.rows import BoxRows, PageText, section_rows
+from lmm_core.quarto.ask_box.data import BoxRows, PageText, box_data, section_rows
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points

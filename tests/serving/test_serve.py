@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from lmm_core.course.site import STYLE
-from lmm_core.indexing.stores import project_store
+from lmm_core.indexing.collection import project_store
 from lmm_core.installation import install_command
 from lmm_core.quarto.extension import box_files as files_of_box
 from lmm_core.serving import answers as serving_answers

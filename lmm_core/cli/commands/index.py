@@ -1,4 +1,4 @@
-"""The command `lmm index`: index documents."""
+"""The commands `lmm index` and `lmm chunks`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import StoreError
+from ...errors import ModelError, StoreError
 from ...files.walk import INDEXED
-from ...logging import one_line, say
+from ...logging import one_line, put, say
 from ...models.names import DEFAULT, NO_MODEL
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
-from ..arguments import exclude_option, find_documents, json_option, project_at, quiet_option, searched_project
+from ..arguments import (
+    exclude_option,
+    find_documents,
+    folders_argument,
+    json_option,
+    project_at,
+    quiet_option,
+    searched_project,
+)
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
 from ..running import run_or_report
 
 if TYPE_CHECKING:
+    from ...indexing.chunks import Chunk
     from ...indexing.encoding import Encoder
     from ...indexing.records import Counts
     from ..session import Saved
@@ -104,8 +113,8 @@ class _IndexRun:
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files and return counts, or None after a reported failure."""
+        from ...indexing.collection import open_index
         from ...indexing.refresh import Refresh
-        from ...indexing.stores import open_index
 
         project = project_at(files[0] if files else self.paths[0] / "-")
         models = Models(warn=warn)
@@ -135,7 +144,7 @@ class _IndexRun:
 
 
 def _print_info(as_json: bool) -> None:
-    from ...indexing.stores import index_info
+    from ...indexing.collection import index_info
 
     project, logger = searched_project(), ReportPrinter()
     try:
@@ -159,3 +168,48 @@ def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
         if one is not None and (one.written or one.moved or one.removed) and not quiet:
             say_at(one.describe())
     return done and None not in counts
+
+
+# Chunks
+
+
+@click.command()
+@folders_argument
+@click.option("--markdown", is_flag=True, help="Print the texts of the chunks.")
+@json_option
+def chunks(paths: tuple[Path, ...], finder: DocumentFinder, markdown: bool, as_json: bool) -> None:
+    """List the chunks that would be indexed."""
+    from ...indexing.documents import encode_files
+
+    logger = ReportPrinter()
+    files = find_documents(paths, logger, INDEXED, finder)
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other")
+    try:
+        found = encode_files(files, project_at, logger, Models(warn=warn))
+    except (ModelError, StoreError) as error:
+        logger.error(str(error))
+        exit_with_status(logger)
+    if as_json:
+        print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in found])
+    else:
+        for chunk in found:
+            _print_text(chunk) if markdown else _print_chunk(chunk)
+    exit_with_status(logger)
+
+
+def _print_text(chunk: Chunk) -> None:
+    payload = chunk.payload
+    place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
+    put(f"<!-- chunk: {place}, {len(chunk.content)} characters -->\n\n{chunk.content}\n\n")
+
+
+def _print_chunk(chunk: Chunk) -> None:
+    payload = chunk.payload
+    place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
+    type = f" [{payload['type']}]" if payload.get("type") else ""
+    say(one_line(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{type}"))
+    say("    " + " ".join(chunk.content.split())[:110])
+    questions = chunk.annotations.split("\n")[1:]
+    if questions:
+        say(f"    with: {'; '.join(questions)[:106]}")

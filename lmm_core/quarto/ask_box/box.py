@@ -15,9 +15,8 @@ from ...retrieve.ranking.lexical import fields_left_out
 from ...settings.project import Project
 from ..extension import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
-from .data import box_data
+from .data import BOX_TAG, BoxRows, PageText, box_data, read_page, read_rows
 from .material import SitePage
-from .rows import BOX_TAG, BoxRows, PageText, read_page, read_rows
 
 BOX = "ask-box"  # marks the folder as ours
 DATA = "data.js"

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections import defaultdict
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...files.walk import name_from
+from ...indexing.passages import Passage, Section
+from ...indexing.statistics import emphasised
+from ...logging import LoggerBase, in_file
+from ...markdown.files import read_markdown
 from ...models.embedders.bm25 import USUAL_LANGUAGE
 from ...models.languages.stemming import SPELLINGS, Stemmer, language_code, stop_words
 from ...models.languages.words import find_words, fold
-from ...retrieve.plain_text import in_unicode
+from ...retrieve.items import DEFINITION, lead_of, type_of, without_fences
+from ...retrieve.plain_text import in_unicode, link_labels, plain_line, plain_text
 from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import weights_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
-from .rows import BoxRows
+from ...settings.project import Project
+from ...study.outline import reading_minutes
+from ..html import element_text, parse_html
+from .material import SitePage, read_material
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 FORMAT = 9  # version of the data; box.js reads no other
@@ -109,3 +121,118 @@ def _synonyms(words: set[str], language: str, configured: Synonymous) -> list[li
     }
     names = Synonyms(Stemmer(language), language, used)
     return [[int(synonym.needs_capitals), synonym.name, *synonym.others] for synonym in names.names]
+
+
+# Rows
+
+
+@dataclass
+class BoxRows:
+    """Rows of an ask box.
+
+    documents: page and source
+    sections: see `section_rows`, with document numbers
+    types: number of passages by type, including hidden ones"""
+
+    documents: list[list[str]] = field(default_factory=list)
+    sections: list[list[Any]] = field(default_factory=list)
+    types: Counter[str] = field(default_factory=Counter)
+
+    def add(self, page: str, source: str, sections: Sequence[list[Any]]) -> None:
+        self.sections += [[len(self.documents), *row[1:]] for row in sections]
+        self.documents.append([page, source])
+
+
+def read_rows(
+    pages: Sequence[SitePage],
+    shown: Mapping[str, PageText],
+    project: Project,
+    settings: Mapping[str, Any],
+    logger: LoggerBase,
+) -> BoxRows:
+    """Return the rows of pages. shown: parsed pages by name.
+
+    Raise OSError, MarkdownError, QuartoError and ConfigError."""
+    rows = BoxRows()
+    for page in pages:
+        text = (page.file or read_markdown(page.source)).text
+        material = read_material(page, text, project, settings, in_file(logger, page.source))
+        for document in material.documents:
+            rows.add(page.page, name_from(project.root, page.source), [*section_rows(document, shown[page.page])])
+        rows.types.update(material.types)
+    return rows
+
+
+def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
+    """Yield a row per section.
+
+    Columns: document number, depth, title, identifier, reading minutes, summary, questions, passages."""
+    links = set().union(*(link_labels(passage.text) for passage in document.all_passages()))
+    for section in document.walk():
+        title = plain_line(section.titles[-1]) if section.titles else ""
+        minutes = round(reading_minutes(section.passages), 1)
+        passages = [row for passage in section.passages if (row := _passage(passage, page.words, links))]
+        questions = list(map(plain_line, section.questions))
+        summary = plain_text(section.summary, page.words)
+        yield [0, section.depth, title, _existing(section, page.ids), minutes, summary, questions, passages]
+
+
+def _existing(section: Section, ids: frozenset[str]) -> str:
+    """Return the identifier of the nearest enclosing section on the page, "" for none."""
+    found: Section | None = section
+    while found is not None:
+        if found.anchor and found.anchor in ids:
+            return found.anchor
+        found = found.parent
+    return ""
+
+
+def _passage(passage: Passage, words: Mapping[str, str], links: Collection[str]) -> Any:
+    text, type = plain_text(passage.text, words, links), type_of(passage)
+    term = plain_line(lead_of(without_fences(passage.text))) if type == DEFINITION else ""
+    row = [text, type, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]
+    while len(row) > 1 and not row[-1]:
+        row.pop()
+    return row if len(row) > 1 else text
+
+
+# Pages
+
+BOX_TAG = "data-lmm-ask"  # attribute that identifies the box's script tag
+
+
+@dataclass(frozen=True)
+class PageText:
+    """The parts of a page used by the box.
+
+    words: displayed text by label and cited work
+    tag: the box's script tag, "" unless there is exactly one"""
+
+    ids: frozenset[str]
+    words: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ""
+
+
+def read_page(text: str) -> PageText:
+    page = parse_html(text)
+    words: dict[str, str] = {}
+    for element in page.css("a.quarto-xref, span.citation[data-cites]"):
+        label, shown = _label(element), element_text(element)
+        if label and shown and not shown.startswith(("(", "[", "?")):
+            words.setdefault(label, shown)
+    ids = frozenset(element.attributes["id"] or "" for element in page.css("[id]"))
+    return PageText(ids - {""}, words, _box_tag(text))
+
+
+def _label(element: LexborNode) -> str:
+    if element.tag == "a":
+        return (element.attributes.get("href") or "").rpartition("#")[2]
+    cited = (element.attributes["data-cites"] or "").split()
+    return cited[0] if len(cited) == 1 else ""
+
+
+def _box_tag(page: str) -> str:
+    if page.count(BOX_TAG) != 1:
+        return ""
+    at, end = page.index(BOX_TAG), "</script>\n"
+    return page[page.rfind("<script", 0, at) : page.find(end, at) + len(end)]

@@ -13,8 +13,7 @@ from ...indexing.passages import Material
 from ...logging import one_line, printable
 from ..library import Library
 from ..search import types_there
-from .library_tools import LIBRARY_TOOLS, Function, Result
-from .names import TITLE
+from .library_tools import LIBRARY_TOOLS, TITLE, Function, Result
 
 Schema = dict[str, Any]
 
