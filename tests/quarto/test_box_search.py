@@ -133,7 +133,7 @@ TEXTS = [
 
 
 def test_it_finds_the_words_that_the_index_has(book, tmp_path):
-    signs = "aZ tn'’_-*$.9²éÉßıİΣςйЁ標値はデー々。统计표오ค่าน້ມာםָاَमिா\u0301\u3099"
+    signs = "aZ tn'’_-*?`>$.9²éÉßıİΣςйЁ標値はデー々。统计표오ค่าน້ມာםָاَमिா\u0301\u3099"
     random_texts = ["".join(random.Random(seed).choices(signs, k=30)) for seed in range(300)]
     texts = [*TEXTS, *random_texts]
     write_box_data(book, tmp_path)

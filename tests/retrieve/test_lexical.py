@@ -68,10 +68,12 @@ def test_words_that_say_little_find_titles_alone():
 def test_signs_of_code_are_found():
     made = material(
         "# Notes\n\nBegin a note with `!!!` and a blank.\n\n# Folds\n\nBegin a fold with `???` and a blank.\n\n"
-        "# Push\n\nThe first time, say `git push -u origin`.\n\n# Folder\n\nGit writes into the folder `.git` alone.\n"
+        "# Push\n\nThe first time, say `git push -u origin`.\n\n# Folder\n\nGit writes into the folder `.git` alone.\n\n"
+        "# Errors\n\nThe operator `?` returns early.\n\n# Questions\n\nWhy does it? And when ?\n"
     )
     index = LexicalIndex(made, "english")
     questions = {"what is !!!": "Notes", "???": "Folds", "git push -u": "Push", "the .git folder": "Folder"}
+    questions |= {"what does the ? operator do?": "Errors", "what is `?`": "Errors"}
     for question, title in questions.items():
         assert rank(index, question, made.passages.values())[0].titles[-1] == title
 

@@ -44,6 +44,8 @@ _TYPESET = {"’": "'", "‘": "`", "“": '"', "”": '"', "–": "-", "—": "
 _BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() or chr(sign) == _HELD else 32 for sign in range(128)).ljust(256)
 _RUN = r"\-+.!=<>/\\@#$%&~|?:^"  # code signs, for a character class
 _SIGNS = re.compile(rf"(?<![\w*_{_RUN}])([{_RUN}]{{1,10}})(\w+|(?=[\s`'\"),;]|$))")
+# `?` and `>` in quotes, and `?` within a sentence ("the ? operator"); elsewhere they end questions and begin quotes.
+_QUOTED_SIGN = re.compile(r"(?<=[`'\"])[?>](?=[`'\"])|(?<=\s)\?(?=[ \t][a-zß-öø-ÿ])")
 _OF_MARKDOWN = "-|:#."  # headings, lists, tables, fences
 _COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]+)-([^\W\d_]+)(?![\w-])")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
@@ -62,7 +64,8 @@ def find_compounds(text: str) -> list[tuple[str, str]]:
 
 def _signs_in(text: str) -> list[str]:
     signs = _SIGNS.findall(text.lower())
-    return [run + word for run, word in signs if word or (run.strip(_OF_MARKDOWN) and run not in ("?", ">"))]
+    runs = [run + word for run, word in signs if word or (run.strip(_OF_MARKDOWN) and run not in ("?", ">"))]
+    return runs + _QUOTED_SIGN.findall(text) if "?" in text or ">" in text else runs
 
 
 def _letters_in(text: str) -> list[str]:

@@ -33,6 +33,8 @@
   const RUN = "\\-+.!=<>/\\\\@#$%&~|?:^"; // signs of code
   const SIGNS = new RegExp(`(?<![\\p{L}\\p{N}_*${RUN}])([${RUN}]{1,10})([\\p{L}\\p{N}_]+|(?=[\\s\`'"),;]|$))`, "gu");
 
+  const QUOTED_SIGN = /(?<=[`'"])[?>](?=[`'"])|(?<=\s)\?(?=[ \t][a-zß-öø-ÿ])/g; // of code: elsewhere they end questions and begin quotes
+
   const COMPOUND = /(?<![\p{L}\p{N}_-])([\p{L}\p{Nl}\p{No}]+)-([\p{L}\p{Nl}\p{No}]+)(?![\p{L}\p{N}_-])/gu; // e-mail
 
   // Without case and accents.
@@ -69,7 +71,8 @@
   // Signs of code: runs that stand alone, without those of markdown, and runs with the words that they begin.
   function signsIn(text) {
     const runs = [...text.toLowerCase().matchAll(SIGNS)];
-    return runs.filter(([, run, word]) => word || (/[^-|:#.]/.test(run) && !/^[?>]$/.test(run))).map(([, run, word]) => run + word);
+    const own = runs.filter(([, run, word]) => word || (/[^-|:#.]/.test(run) && !/^[?>]$/.test(run))).map(([, run, word]) => run + word);
+    return [...own, ...(text.match(QUOTED_SIGN) || [])];
   }
 
   // The words of a text where they stand, each with the form in which it is compared.
