@@ -1,5 +1,7 @@
-"""What a repository's own list ignores; the rest is compared with git in tests/crawl."""
+"""Files that git ignores: git itself is the judge."""
 
+import random
+import subprocess
 from pathlib import Path
 
 from lmm_core.files.gitignore import is_ignored
@@ -16,3 +18,20 @@ def test_the_repositorys_own_list_counts():
     assert not is_ignored(root, "book/secret.md")  # a .gitignore has the last word
     assert is_ignored(root / "book", "secrets.md")
     assert not is_ignored(root / "book", "notes.md")
+
+
+def test_ignored_files_are_those_of_git(tmp_path):
+    """Random rules and trees; git itself is the judge."""
+    chance = random.Random(7)
+    names = ["a", "b", "foo", "x.py", "y.log", "keep.log"]
+    patterns = "*.log !keep.log foo/ /foo a/* !a/x.py **/foo a/** b !b/ * !*/ [xy].* ?".split()
+    for number in range(10):
+        root = tmp_path / str(number)
+        paths = {"/".join(chance.choices(names, k=chance.randint(1, 3))) for _ in range(12)}
+        folders = {"", *(path.rpartition("/")[0] for path in paths)}
+        for folder in sorted(folders)[: chance.randint(1, 3)]:
+            write(root / folder / ".gitignore", "\n".join(chance.choices(patterns, k=3)) + "\n")
+        subprocess.run(["git", "init", "-q", root], check=True)
+        done = subprocess.run(["git", "-C", root, "check-ignore", "--no-index", "--stdin"], input="\n".join(paths).encode(),
+                              capture_output=True)  # fmt: skip
+        assert {path for path in paths if is_ignored(root, path)} == set(done.stdout.decode().splitlines())

@@ -60,27 +60,17 @@ def test_a_folder_is_made_with_its_mark_and_known_by_it():
     assert (FOLDER / "more").exists()
 
 
-def test_an_empty_folder_is_taken():
+@pytest.mark.parametrize("beginning", [None, "", "lmm-fol", "lmm-folder 1 index"])
+def test_an_empty_folder_is_taken_also_if_its_marking_was_stopped(beginning):
     FOLDER.mkdir(parents=True)
+    if beginning is not None:
+        write(FOLDER / MARK, beginning)
     assert not is_ours(FOLDER, "index")
     make_marked(FOLDER, "index")
     assert is_ours(FOLDER, "index")
 
 
-@pytest.mark.parametrize("beginning", ["", "lmm-fol", "lmm-folder 1 index"])
-def test_a_folder_whose_marking_was_stopped_is_as_an_empty_one(beginning):
-    write(FOLDER / MARK, beginning)
-    assert not is_ours(FOLDER, "index")
-    make_marked(FOLDER, "index")
-    assert is_ours(FOLDER, "index")
-
-
-def test_a_mark_with_the_line_end_of_windows_is_one():
-    write(FOLDER / MARK, "lmm-folder 1 index\r\n")
-    assert is_ours(FOLDER, "index")
-
-
-@pytest.mark.parametrize("mark", [None, "", "lmm-folder 1 collection\n", "lmm-folder 2 index\n", "mine\n", "x" * 5000])
+@pytest.mark.parametrize("mark", [None, "", "lmm-folder 1 collection\n", "lmm-folder 2 index\n", "x" * 5000])
 def test_a_folder_that_holds_something_and_is_not_ours_is_refused(mark):
     write(FOLDER / "notes.md", "# Mine\n")
     if mark is not None:
@@ -116,18 +106,13 @@ def test_a_file_in_the_place_of_a_folder_is_refused():
 
 def test_a_folder_is_removed_with_all_that_is_in_it():
     write("made/other", "stays")
-    remove_marked(filled(), "collection")
+    write(filled() / ".DS_Store", "of a file manager")
+    remove_marked(FOLDER, "collection")
     assert tree() == {"made": None, "made/other": b"stays"}
     remove_marked(FOLDER, "collection")  # it is not there: no error
 
 
-def test_an_empty_folder_goes_too():
-    FOLDER.mkdir(parents=True)
-    remove_marked(FOLDER, "collection")
-    assert not FOLDER.exists()
-
-
-@pytest.mark.parametrize("other", ["notes.md", "sub/notes.md", ".hidden", "shard2/x"])
+@pytest.mark.parametrize("other", ["notes.md", ".hidden", "shard2/x"])
 def test_a_folder_of_ours_that_holds_what_is_not_ours_is_kept(other):
     write(filled() / other, "mine")
     before = tree()
@@ -136,15 +121,8 @@ def test_a_folder_of_ours_that_holds_what_is_not_ours_is_kept(other):
     assert tree() == before
 
 
-def test_what_file_managers_leave_does_not_matter():
-    write(filled() / ".DS_Store", "x")
-    remove_marked(FOLDER, "collection")
-    assert not FOLDER.exists()
-
-
-@pytest.mark.parametrize("name", [name for names in ROOT_MARKS for name in names])
-def test_a_folder_that_holds_a_project_is_kept(name):
-    write(filled() / "shard/deep" / name, "")
+def test_a_folder_that_holds_a_project_is_kept():
+    write(filled() / "shard/deep/_quarto.yml", "")
     before = tree()
     with pytest.raises(FolderError, match=r"the project .* lies in it"):
         remove_marked(FOLDER, "collection")
@@ -155,7 +133,7 @@ def test_every_mark_of_a_project_is_known():
     assert {name for names in ROOT_MARKS for name in names} == marked._OF_PROJECTS
 
 
-@pytest.mark.parametrize("below", [".", "shard", "shard/wal"])
+@pytest.mark.parametrize("below", [".", "shard/wal"])
 def test_a_folder_that_holds_the_working_folder_is_kept(below, monkeypatch):
     folder = filled().resolve()
     monkeypatch.chdir(folder / below)
@@ -182,19 +160,16 @@ def test_no_link_to_a_folder_of_ours_is_removed():
     assert tree() == before
 
 
-def test_links_in_a_folder_of_ours_are_not_followed():
+@pytest.mark.parametrize("place", ["shard/away", "shard2"])
+def test_links_in_a_folder_of_ours_are_not_followed(place):
     write("precious/a.md", "mine")
-    (filled() / "shard/away").symlink_to(Path("precious").resolve())
-    remove_marked(FOLDER, "collection")
-    assert tree() == {"made": None, "precious": None, "precious/a.md": b"mine"}
-
-
-def test_a_link_beside_the_mark_stops_the_removal():
-    write("precious/a.md", "mine")
-    make_marked(FOLDER, "collection")
-    (FOLDER / "shard").symlink_to(Path("precious").resolve())
-    with pytest.raises(FolderError, match="is not removed: shard in it"):
+    (filled() / place).symlink_to(Path("precious").resolve())
+    if place == "shard2":
+        with pytest.raises(FolderError, match="is not removed: shard2 in it"):
+            remove_marked(FOLDER, "collection")
+    else:
         remove_marked(FOLDER, "collection")
+        assert not FOLDER.exists()
     assert Path("precious/a.md").read_text() == "mine"
 
 
@@ -250,14 +225,14 @@ def test_a_removal_that_fails_leaves_the_mark(monkeypatch):
 
 
 def test_a_path_without_links_is_inside():
-    write("root/a/b/c", "x")
-    check_inside(Path("root"), Path("root/a/b/c"))
-    check_inside(Path("root"), Path("root/not/there/yet"))
-    check_inside(Path("root"), Path("root"))
+    write("real/root/a/b/c", "x")
+    Path("link").symlink_to("real")  # links above the root do not matter
+    for path in ("a/b/c", "not/there/yet", "."):
+        check_inside(Path("link/root"), Path("link/root") / path)
 
 
 @pytest.mark.parametrize("target", ["elsewhere", "root/real", "nowhere", "root/a/link"])
-@pytest.mark.parametrize("path", ["root/a/link", "root/a/link/b", "root/a/link/b/c"])
+@pytest.mark.parametrize("path", ["root/a/link", "root/a/link/b/c"])
 def test_a_link_on_the_way_is_refused_wherever_it_leads(target, path):
     for folder in ("elsewhere", "root/real/b", "root/a"):
         Path(folder).mkdir(parents=True)
@@ -270,12 +245,6 @@ def test_a_link_on_the_way_is_refused_wherever_it_leads(target, path):
 def test_a_path_elsewhere_is_not_inside(path):
     with pytest.raises(FolderError, match="does not lie in root"):
         check_inside(Path("root"), Path(path))
-
-
-def test_links_above_the_root_do_not_matter():
-    write("real/root/a", "x")
-    Path("link").symlink_to("real")
-    check_inside(Path("link/root"), Path("link/root/a"))
 
 
 def test_a_place_of_ours_is_below_the_root_without_links_or_elsewhere(tmp_path):
@@ -314,14 +283,14 @@ def test_a_file_is_written_and_a_link_not_followed():
 # Names
 
 
-@pytest.mark.parametrize("name", ["chunks", "Chunks", "_a", "-a", "a.b", "1", "chunks.files", "null", "x" * 200])
+@pytest.mark.parametrize("name", ["Chunks", "_a", "-a", "a.b", "1", "null", "x" * 200])
 def test_a_name_for_a_folder(name):
     assert not name_problem(name)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", ".a", "a.", "a/b", "a\\b", "a b", "ä", "a\n", "x" * 201, "con", "NUL", "com1.files", "aux.x"],
+    ["", "..", ".a", "a.", "a/b", "a\\b", "a b", "ä", "a\n", "x" * 201, "NUL", "com1.files"],
 )
 def test_no_name_for_a_folder(name):
     assert name_problem(name)

@@ -1,3 +1,5 @@
+"""Which files an output may replace."""
+
 import os
 from pathlib import Path
 
@@ -31,9 +33,7 @@ def test_a_new_file_may_be_written():
 
 def test_an_input_may_not():
     write("notes.md", "x")
-    assert refused("notes.md", [Path("notes.md")]) == (
-        "notes.md: this would be written over its own source, notes.md; name another output"
-    )
+    assert "over its own source, notes.md; name another output" in refused("notes.md", [Path("notes.md")])
 
 
 def test_a_source_that_we_have_not_made_may_not():
@@ -41,10 +41,7 @@ def test_a_source_that_we_have_not_made_may_not():
     assert "lmm has not made it" in refused("other.md")
     assert "lmm has not made it" in refused("other.md", (), MARKDOWN)
     check_output(Path("other.md"), (), MARKDOWN, may_replace=True)
-    for name in ("config.toml", "_quarto.yml", "refs.bib"):
-        write(name, "x")
-        refused(name)
-    for name in ("page.html", "grades.csv", "deck.apkg", "x.unknown"):
+    for name in ("config.toml", "page.html", "grades.csv", "x.unknown"):
         write(name, "x")
         refused(name)
 
@@ -73,15 +70,11 @@ def test_what_we_have_made_may_be_made_again_until_it_is_changed():
     write_output(Path("out.md"), b"ours\n")
     assert is_ours(Path("out.md")) and is_made_again(Path("out.md"), Path("./out.md"))
     check_output(Path("out.md"), (), MARKDOWN)
+    write("copy.md", "ours\n")
+    assert not is_ours(Path("copy.md")), "it is known for its place alone"
     write("out.md", "theirs\n")
     assert not is_ours(Path("out.md"))
     refused("out.md", (), MARKDOWN)
-
-
-def test_it_is_known_for_its_place_alone():
-    write_output(Path("out.md"), b"ours\n")
-    write("copy.md", "ours\n")
-    assert not is_ours(Path("copy.md"))
 
 
 def test_where_it_cannot_be_remembered_it_is_written_all_the_same(monkeypatch):

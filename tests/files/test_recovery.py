@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import RecoveryError, TornError
-from lmm_core.files.recovery import MOST, WRITING, find_record, forget, put_aside, torn_by
+from lmm_core.files.recovery import MOST, WRITING, find_record, put_aside, torn_by
 from lmm_core.markdown.files import read_markdown
-from tests.commands import run, write
+from tests.commands import write
+from tests.talk import lmm
 
 BEFORE = "# Ä\n\nThe text, as the writer has it.\n\n## B\n\nMore.\n"
 AFTER = f"---\n~title: Ä\n---\n\n{BEFORE}"
@@ -33,11 +34,10 @@ def test_every_beginning_of_the_text_is_torn():
     assert [torn(after[:size]) for size in range(len(after) + 1)] == [True] * ends + [False] * (len(after) + 1 - ends)
 
 
-@pytest.mark.parametrize("rest", [b"\0", b"\0" * 4096])
-def test_nuls_that_a_power_cut_leaves(rest):
+def test_nuls_that_a_power_cut_leaves():
     put()
-    assert torn(rest)
-    assert torn(AFTER.encode()[:20] + rest)
+    assert torn(b"\0")
+    assert torn(AFTER.encode()[:20] + b"\0" * 4096)
 
 
 def test_line_ends_that_pandoc_makes():
@@ -47,14 +47,9 @@ def test_line_ends_that_pandoc_makes():
     assert not torn(AFTER.replace("\n", "\r\n").encode())
 
 
-def test_what_is_no_beginning_was_edited():
-    put()
-    assert not torn(AFTER.replace("More", "Less").encode())
-    assert not torn(b"# Another\n")
-
-
-def test_the_text_before_is_whole():
+def test_an_edit_and_the_text_before_are_whole():
     put(before=AFTER[:30])
+    assert not torn(AFTER.replace("More", "Less").encode())
     assert not torn(AFTER[:30].encode())
 
 
@@ -126,31 +121,25 @@ def test_a_record_that_is_not_whole_says_nothing():
     place = find_record(Path("notes.md")).place
     data = place.read_bytes()
     torn(b"")
-    for broken in (b"", data[:20], data[:-1], data.replace(b"writer", b"wr_ter", 1), b"{}\n", b"[1]\n", b"\xff"):
+    for broken in (b"", data[:-1], data.replace(b"writer", b"wr_ter", 1), b"[1]\n", b"\xff"):
         place.write_bytes(broken)
         assert torn_by(Path("notes.md"), b"") is None
-
-
-def hostile(make):
-    """Something that a cloned folder may bring, under the name of a record that is newer than all."""
-    Path(".lmm/recover").mkdir(parents=True, exist_ok=True)
-    make(Path(".lmm/recover") / f"{'9' * 20}-ffffffff.rec")
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda place: place.mkdir(),
-        lambda place: place.write_text("x"),
         lambda place: place.write_text("[" * 4000),
-        lambda place: place.write_text('{"magic": "lmm-recover 1"}'),
         lambda place: place.symlink_to("/dev/zero"),
         lambda place: os.mkfifo(place),
     ],
-    ids=["folder", "text", "deep", "short", "link", "pipe"],
+    ids=["folder", "deep", "link", "pipe"],
 )
 def test_what_comes_with_a_folder_neither_breaks_nor_switches_off(make):
-    hostile(make)
+    """A clone may bring something under the name of a record that is newer than all."""
+    Path(".lmm/recover").mkdir(parents=True)
+    make(Path(".lmm/recover") / f"{'9' * 20}-ffffffff.rec")
     put()
     assert torn(AFTER.encode()[:25])
     assert load_error("notes.md").startswith("notes.md: torn")
@@ -202,55 +191,40 @@ def test_no_link_leads_the_texts_elsewhere(name):
     assert list(Path("elsewhere").iterdir()) == []
 
 
-def test_forget():
-    put()
-    forget(find_record(Path("notes.md")))
-    assert not torn(b"")
-
-
 # The command
 
 
 def test_recover_writes_the_text_back():
     put()
     torn(AFTER.encode()[:25])
-    assert run("lmm scan notes.md").returncode == 1
-    done = run("lmm recover notes.md")
-    assert done.returncode == 0, done.stderr
+    lmm("lmm scan notes.md", 1)
+    lmm("lmm recover notes.md")
     assert Path("notes.md").read_text() == AFTER
-    assert run("lmm scan notes.md").returncode == 0
+    lmm("lmm scan notes.md")
 
 
 def test_recover_the_text_before():
     put()
     torn(b"")
-    assert run("lmm recover --before notes.md").returncode == 0
+    lmm("lmm recover --before notes.md")
     assert Path("notes.md").read_text() == BEFORE
 
 
-def test_recover_leaves_alone_what_is_whole():
+def test_recover_leaves_alone_what_is_whole_and_what_was_edited():
     put()
     torn(AFTER.encode())
-    done = run("lmm recover notes.md")
-    assert done.returncode == 0
-    assert b"is complete" in done.stderr
-    write("plain.md", BEFORE)
-    assert b"there is nothing to recover" in run("lmm recover plain.md").stderr
-
-
-def test_recover_writes_nothing_over_an_edit():
-    put()
+    assert "is complete" in lmm("lmm recover notes.md").stderr
     edited = AFTER.replace("More", "Less")
     torn(edited.encode())
-    done = run("lmm recover --before notes.md")
-    assert done.returncode == 1
-    assert b"was edited" in done.stderr
+    assert "was edited" in lmm("lmm recover --before notes.md", 1).stderr
     assert Path("notes.md").read_text() == edited
+    write("plain.md", BEFORE)
+    assert "there is nothing to recover" in lmm("lmm recover plain.md").stderr
 
 
 def test_a_file_that_the_writer_has_cut_is_kept():
     put()
     torn(AFTER.encode()[:30])
-    assert run("lmm recover --keep notes.md").returncode == 0
-    assert run("lmm scan notes.md").returncode == 0
+    lmm("lmm recover --keep notes.md")
+    lmm("lmm scan notes.md")
     assert Path("notes.md").read_bytes() == AFTER.encode()[:30]
