@@ -116,13 +116,6 @@ def test_a_question_of_three_lines():
 # What is written
 
 
-def test_an_empty_answer_is_none():
-    logger = ListLogger()
-    text = document("?: Q", "div")
-    assert chatted(text, " \n", logger=logger) == text
-    assert ["the model's reply was empty" in report.message for report in logger.reports] == [True]
-
-
 def assert_alike_but_for_chats(before, after):
     """Check that both have the same blocks, with the same bytes but for the added chats."""
     old, new = parse_markdown_text(before), parse_markdown_text(after)

@@ -133,10 +133,6 @@ def test_the_attribute_knit_of_a_div(value, stays):
     assert ("x" in knitted(f"# A\n\n::: {{.note knit={value}}}\nx\n:::\n")) is stays
 
 
-def test_a_div_as_a_list_item():
-    assert knitted("- one\n- ::: exercise\n  Gone.\n  :::\n- two\n") == "- one\n- \n- two\n"
-
-
 # What looks like a div and is none
 
 
@@ -204,11 +200,6 @@ def test_references_to_what_is_left_out_are_warned_of_with_their_line():
 def test_the_line_is_that_of_the_document(lead):
     text = f"{lead}\nSee @sec-b.\n\n---\ntype: topic\n---\n\n# B {{#sec-b}}\n"
     assert dangling(text) == [(text[: text.index("See")].count("\n") + 1, "sec-b")]
-
-
-def test_the_line_inside_a_callout_that_loses_something():
-    text = "::: note\n::: exercise\nGone.\n\nGone.\n:::\nSee @sec-b.\n:::\n\n---\ntype: topic\n---\n\n# B {#sec-b}\n"
-    assert dangling(text) == [(7, "sec-b")]
 
 
 @pytest.mark.parametrize("label", ["{#fig-x}", "{#fig-x .wide width=50%}", "{.wide #fig-x}"])

@@ -18,7 +18,6 @@ from lmm_core.markdown import (
     serialize_blocks,
     traverse,
 )
-from lmm_core.markdown.metadata.ownership import digest
 from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.models.annotators.lazy import stand_in
 from lmm_core.scan import ScanOpts, scan_rag
@@ -119,10 +118,6 @@ def test_a_section_that_is_one_subsection_costs_no_request_of_its_own():
     assert keys(annotate(longer.replace(f"{PROSE} {LONG}\n\n## B", "## B")), "A") == []
 
 
-def test_a_subsection_without_summary_is_shown_as_text():
-    assert asked(f"{HEADER}# A\n\n{LONG}\n\n## B\n\nShort.\n")[0].text == f"{LONG}\n\nShort."
-
-
 def test_the_language_is_the_headers():
     assert {shown.language for shown in asked(ONE.replace("docid: d", "docid: d\nlang: de"))} == {"de"}
 
@@ -206,14 +201,6 @@ def test_a_corrected_value_is_kept_and_listed_once_its_text_changes(after, repor
     assert [report.message[:22] for report in logger.reports if "by hand" in report.message] == reported
 
 
-def test_corrected_values_are_listed_once_for_all():
-    logger = ListLogger()
-    text = CORRECTED.replace("- What of A", "- What else of A").replace("sum of its", "sum of all")
-    annotate(text, logger=logger)
-    line = text[: text.index("# A\n")].count("\n") + 1
-    assert f"(~questions at line {line}, ~summary at line {line})" in logger.reports[-1].message
-
-
 def without_lines(text, key):
     return "\n".join(line for line in text.split("\n") if not line.startswith(key))
 
@@ -259,10 +246,6 @@ def test_a_skipped_part_is_not_shown_above():
     skipped = "---\nskip: true\n---\n\n"
     sections = asked(f"{ONE}\n{skipped}## B\n\nsecret {LONG}\n\n# C\n\n{skipped}secret\n")
     assert not any("secret" in shown.text + " ".join(shown.summaries) for shown in sections)
-
-
-def test_only_true_closes():
-    assert "~summary" in keys(annotate(f"{HEADER}---\nskip: x\n---\n\n# A\n\n{LONG}\n"), "A")
 
 
 # Any document
@@ -453,9 +436,3 @@ def test_a_refresh_keeps_what_the_writer_corrected():
     old = by_former_stand_in(RESIDUALS)
     made = by_stand_in(re.sub("~summary: .*", "~summary: By hand.", old), refresh=True)
     assert "~summary: By hand." in made and FOUND in made
-
-
-def test_an_empty_reply_that_was_noted_is_forgotten():
-    nothing = f"~~hash: {{questions: [0123456789, {digest(None)}], summary: [0123456789, {digest(None)}]}}"
-    text = SILENT.replace("# On", f"---\n{nothing}\n~~annotator: extractive/default\n---\n\n# On")
-    assert by_stand_in(text) == SILENT

@@ -147,13 +147,6 @@ def test_a_corrected_value_is_kept_with_its_hash():
     assert cleared(made, corrected=True) == cleared(changed, corrected=True) == PLAIN
 
 
-def test_a_corrected_value_stays_known_as_corrected():
-    logger = ListLogger()
-    made = annotate(cleared(OURS.replace("- What of B", "- Why of B")).replace("Of B.", "Changed."), logger=logger)
-    assert "- Why of B" in made
-    assert any("~questions was corrected by hand" in report.message for report in logger.reports)
-
-
 def test_a_value_without_a_hash_was_written_by_hand():
     text = f"{HEADER}---\n~summary: Mine.\n---\n\n# A\n\n{LONG}\n"
     assert cleared(text) == text
@@ -211,12 +204,6 @@ def test_an_edit_that_waits_is_left_as_it_is_and_said():
     assert cleared(before, corrected=True) == text
     said = "an edit waits here, and annotations inside it are kept; run `lmm accept` or `lmm reject` first"
     assert messages(text) == [(6, said)]
-
-
-def test_a_document_with_a_broken_edit_is_left_as_it_is():
-    text = OURS + "\n###### old text {#lmm-old-k3x9}\n"
-    assert cleared(text) == text
-    assert "its markers" in messages(text)[0][1]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
-from lmm_core.scan.check.document import CheckedDocument
 from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.check.words import nearest, slips_between
 from tests.strategies import knitted
@@ -174,11 +173,6 @@ def test_the_types_of_the_project_count():
     assert messages("---\nlmm: {div-types: solution}\n---\n\n" + text) == said
 
 
-def test_a_type_that_is_no_class_is_told_once():
-    ((line, message),) = found(f"{div('solution')}\n{div('solution')}", types=SOLUTION)
-    assert (line, "write ::: {.rag-only type=solution}" in message) == (1, True)
-
-
 def test_classes_that_the_configuration_takes_out_are_bookdowns():
     rules = {"div_types": frozenset({"topic", "rag-only"}), "allowed": frozenset({"exercise"})}
     assert messages(BLOCK.format("type: exercise") + "\n" + div("exercise"), **rules) == []
@@ -232,12 +226,6 @@ def test_other_headers_are_others(line):
 def test_options_in_a_header(line, said):
     (message,) = messages(f"---\n{line}\n---\n\nText.\n")
     assert said in message
-
-
-def test_types_in_a_document():
-    text = f"---\ntype: post\n---\n\n{BLOCK.format('type: [a, b]')}\n{div('{.rag-only type=c}')}\n"
-    text += f"::: callout-note\n{IN_DIV.format('type: d')}:::\n"
-    assert CheckedDocument(parse_markdown_text(text)).types == {"a", "b", "c", "d"}
 
 
 # Words

@@ -97,16 +97,6 @@ def test_the_whole_chat_goes_with_each_message(model):
     assert chat_in()[:2] == [("user", "Another?"), ("model", "Answer to Another?")]
 
 
-def test_a_deleted_chat_asks_the_server_again(model):
-    write("notes.md", NOTES)
-    lmm("lmm chat notes.md")
-    write("notes.md", NOTES)
-    model.reply = "Other."
-    lmm("lmm chat notes.md")
-    assert model.count == 2
-    assert chat_in()[1] == ("model", "Other.")
-
-
 def test_other_chats_and_metadata_are_in_no_prompt(model):
     other = block("?: SECRET\n~chat:\n- user: SECRET\n- model: SECRET\n~titles: SECRET\nnote: SECRET")
     write("notes.md", f"---\ntitle: T\n?: About all?\n---\n\n{other}\n\n# A\n\nText.\n\n{block('?: Q')}\n\nMore.\n")
@@ -143,13 +133,6 @@ def test_a_long_text_is_cut_by_sections_and_that_is_said(model):
     assert "too long" not in json.dumps(model.requests[1])
 
 
-def test_a_text_too_long_to_be_edited_is_an_error(model):
-    write("config.toml", "[major]\ncontext_tokens = 1000\n")
-    write("notes.md", f"Start.\n\n{block('=: shorter')}\n\n# A\n\n{LONG * 12}\n\nB.\n")
-    assert "too long for the model" in lmm("lmm chat notes.md", 1).stderr
-    assert model.count == 0
-
-
 def test_a_file_without_a_question_says_how_to_ask_one(model):
     write("notes.md", "# A\n\nThe text.\n")
     assert "There is no new question. To ask one" in lmm("lmm chat notes.md").stderr
@@ -164,13 +147,6 @@ def test_without_a_model_it_says_what_to_do_and_only_where_something_is_asked(mo
     assert text("notes.md") == NOTES
     write("notes.md", NOTES.replace(ASKING, ""))
     lmm("lmm chat notes.md")
-
-
-def test_a_chat_written_by_hand_goes_on_without_a_message(model):
-    write("notes.md", f"# A\n\n{block('~chat: [Q, A, And so?]')}\n\nText.\n")
-    lmm("lmm chat notes.md")
-    assert chat_in() == [("user", "Q"), ("model", "A"), ("user", "And so?"), ("model", "Mostly.")]
-    assert [role for role, _ in spoken(model.requests[0])] == ["user", "assistant", "user"]
 
 
 # Edits by the command
@@ -266,15 +242,6 @@ def test_an_answer_without_its_block_is_kept_beside_the_file(data, model):
     assert "is kept in notes.md.lmm-unmerged.md" in done.stderr
     assert text("notes.md.lmm-unmerged.md") == f"**user:** {QUESTION}\n\n**model:** Mostly.\n\n"
     assert data is None or open("notes.md", "rb").read() == data
-
-
-def test_of_two_alike_questions_the_one_whose_block_is_gone_goes_nowhere_else(model):
-    model.reply = lambda body: "About " + asked_text(body)
-    parts = [f"{block('?: Clear?')}\n\nText {name}.\n\n" for name in "ab"]
-    write("notes.md", "# A\n\n" + "".join(parts))
-    during(model, lambda: write("notes.md", "# A\n\n" + parts[1]), 1)
-    assert chat_in() == [("user", "Clear?"), ("model", "About Text b.")]
-    assert "About Text a." in text("notes.md.lmm-unmerged.md")
 
 
 def test_an_edit_of_a_text_that_has_changed_is_kept_beside_the_file(model):
