@@ -1,11 +1,10 @@
 """Documents that go out as Pandoc's elements."""
 
-import json
 import re
 import zipfile
 
 from tests.commands import run, text, write
-from tests.filter_texts import DIVS, NATIVE, NOTES, PROSE, ok
+from tests.filter_texts import NATIVE, NOTES, PROSE, ok
 
 
 def test_standard_input_without_blocks(pandoc):
@@ -59,9 +58,3 @@ def test_our_keys_come_out_of_the_element_route_as_we_wrote_them(pandoc):
     done = run("lmm scan out.md")
     assert b"stale" not in done.stdout
     assert "corrected" not in ok("lmm rag out.md", pandoc).stderr.decode()
-
-
-def test_raw_formats_that_panflute_does_not_know(pandoc):
-    write("notes.md", "```{=typst}\n#line()\n```\n\n" + DIVS)
-    done = ok("pandoc -F lmm-knit notes.md -t json", pandoc)
-    assert "typst" in json.dumps(json.loads(done.stdout))
