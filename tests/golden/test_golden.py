@@ -35,6 +35,7 @@ def in_divs(case):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in all_cases() if in_divs(load(p))], ids=lambda path: path.stem)
 def test_case_by_elements(path, pandoc):
     """A foreign filter before ours: the source text is no longer the document's."""
