@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,20 +20,12 @@ from ..files.user import cache_folder
 if TYPE_CHECKING:
     import sqlite3  # slow to import, and often not needed
 
-MOST_BYTES = 500_000_000
 PATIENCE = 10.0  # seconds to wait for another writer
-_CHECKED_EVERY = 50  # rows; summing the sizes takes milliseconds
 _ASKED_AT_ONCE = 500  # keys per statement
-_DAY = 86_400.0  # seconds: precision of the last use, so that repeated runs write nothing
-_SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS cache (key BLOB PRIMARY KEY, reply TEXT, vector BLOB, size INTEGER NOT NULL, "
-    "used REAL NOT NULL)",
-    # A covering index for the total size and the oldest rows
-    "CREATE INDEX IF NOT EXISTS cache_used ON cache (used, size, key)",
-)
-_EVICT = (
-    "DELETE FROM cache WHERE key IN (SELECT key FROM "
-    "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM cache) WHERE together > ?)"
+_SCHEMA = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, reply TEXT, vector BLOB)"
+_SIZE = (
+    "SELECT COUNT(reply), COUNT(vector), COALESCE(SUM(LENGTH(CAST(reply AS BLOB))), 0) + "
+    "COALESCE(SUM(LENGTH(vector)), 0) FROM entries"
 )
 Result = TypeVar("Result")
 
@@ -50,15 +41,12 @@ class CacheSize(NamedTuple):
 class Cache:
     """The cache, safe for several processes and threads. Vectors are 32-bit.
 
-    Above `most_bytes` the least recently used rows are evicted. All methods raise CacheError if the file is unusable.
-    """
+    All methods raise CacheError if the file is unusable."""
 
-    def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.path = (folder or cache_folder()) / "cache.sqlite"
-        self.most_bytes = most_bytes
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
-        self._written = 0
         self._patience = PATIENCE
 
     def find_reply(self, key: bytes) -> str | None:
@@ -71,15 +59,13 @@ class Cache:
                 if isinstance(data, bytes) and data and len(data) % 4 == 0}  # fmt: skip
 
     def keep_reply(self, key: bytes, reply: str) -> None:
-        self._keep([(key, reply, None, len(reply.encode()), time.time())])
+        self._keep([(key, reply, None)])
 
     def keep_vectors(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
-        now = time.time()
-        rows = ((key, array("f", vector).tobytes()) for key, vector in vectors.items())
-        self._keep((key, None, data, len(data), now) for key, data in rows)
+        self._keep((key, None, array("f", vector).tobytes()) for key, vector in vectors.items())
 
     def forget(self, key: bytes) -> None:
-        self._run("DELETE FROM cache WHERE key = ?", [(key,)])
+        self._run("DELETE FROM entries WHERE key = ?", [(key,)])
 
     def size(self) -> CacheSize:
         try:
@@ -88,8 +74,7 @@ class Cache:
             return CacheSize(0, 0, 0)
         except OSError as error:
             raise CacheError(f"{self.path}: {error.strerror}") from None
-        replies, count, total = self._ask("SELECT COUNT(reply), COUNT(*), COALESCE(SUM(size), 0) FROM cache")[0]
-        return CacheSize(replies, count - replies, total)
+        return CacheSize(*self._ask(_SIZE)[0])
 
     def clear(self) -> CacheSize:
         """Empty the cache, even if unreadable. Return its former size."""
@@ -113,23 +98,15 @@ class Cache:
                 self._connection = None
 
     def _find(self, keys: Sequence[bytes], column: str) -> dict[bytes, Any]:
-        values, now, touched = {}, time.time(), []
+        values: dict[bytes, Any] = {}
         for start in range(0, len(keys), _ASKED_AT_ONCE):
             some = keys[start : start + _ASKED_AT_ONCE]
             places = ",".join("?" * len(some))
-            for key, value, used in self._ask(f"SELECT key, {column}, used FROM cache WHERE key IN ({places})", *some):
-                values[key] = value
-                touched += [(now, key)] if used < now - _DAY else []
-        if touched:
-            self._run("UPDATE cache SET used = ? WHERE key = ?", touched)
+            values.update(self._ask(f"SELECT key, {column} FROM entries WHERE key IN ({places})", *some))
         return values
 
     def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
-        self._run("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?, ?)", rows)
-        if self._written % _CHECKED_EVERY == 0 and self._ask("SELECT TOTAL(size) FROM cache")[0][0] > self.most_bytes:
-            # Leave room, so that the next row does not evict again.
-            self._run(_EVICT, [(self.most_bytes * 0.9,)])
-        self._written += 1
+        self._run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
 
     def _ask(self, question: str, *values: Any) -> list[Any]:
         return self._do(lambda connection: connection.execute(question, values).fetchall())
@@ -157,8 +134,7 @@ class Cache:
         with suppress(sqlite3.OperationalError):  # another process is switching
             self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
-        for statement in _SCHEMA:
-            self._connection.execute(statement)
+        self._connection.execute(_SCHEMA)
         return self._connection
 
 

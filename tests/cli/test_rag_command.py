@@ -434,7 +434,7 @@ def test_the_cache_is_shown_and_emptied(model, tmp_path):
     write("notes.md", NOTES)
     lmm("lmm rag notes.md")
     path = tmp_path / "cache" / "lmm" / "cache.sqlite"
-    assert f"{path}: 5 replies, 0 vectors, 0.0 of 500 MB" in lmm("lmm config cache").stdout
+    assert f"{path}: 5 replies, 0 vectors, 0.0 MB" in lmm("lmm config cache").stdout
     assert json.loads(lmm("lmm config cache --json").stdout)["replies"] == 5
     assert "removed: 5 replies" in lmm("lmm config cache --clear").stdout
     assert "0 replies" in lmm("lmm config cache").stdout

@@ -186,22 +186,6 @@ def test_it_holds_neither_requests_nor_keys(server, cache):
         assert text.encode() not in data
 
 
-def test_the_replies_used_longest_ago_go(tmp_path):
-    cache = Cache(tmp_path, most_bytes=5_000)
-    for number in range(200):
-        cache.keep_reply(b"%d" % number, "y" * 100)
-    cache.close()
-    again = Cache(tmp_path, most_bytes=5_000)
-    again.keep_reply(b"last", "z")
-    assert again.size().bytes <= 5_000
-    assert again.size().replies > 30
-    assert all(again.find_reply(key) for key in (b"199", b"last"))
-    assert again.find_reply(b"0") is None
-    smallest = Cache(tmp_path, most_bytes=100)
-    smallest.keep_reply(b"larger than the whole cache", "x" * 1_000)
-    assert smallest.size().bytes == 0
-
-
 @pytest.mark.parametrize(
     ("environment", "folder"),
     [({"XDG_CACHE_HOME": "/x/y"}, "/x/y/lmm"), ({"XDG_CACHE_HOME": "", "HOME": "/home/a"}, "/home/a/.cache/lmm")],

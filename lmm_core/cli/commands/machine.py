@@ -204,11 +204,11 @@ def cache(clear: bool, as_json: bool) -> None:
     kept = Cache()
     size = kept.clear() if clear else kept.size()
     if as_json:
-        print_json({"path": str(kept.path), **size._asdict(), "most_bytes": kept.most_bytes, "cleared": clear})
+        print_json({"path": str(kept.path), **size._asdict(), "cleared": clear})
         return
     replies = "1 reply" if size.replies == 1 else f"{size.replies} replies"
     held = f"{replies}, {counted(size.vectors, 'vector')}"
-    room = f"{size.bytes / 1e6:.1f} of {kept.most_bytes / 1e6:.0f} MB"
+    room = f"{size.bytes / 1e6:.1f} MB"
     say(f"{kept.path}: {'removed: ' if clear else ''}{held}, {room}")
 
 
