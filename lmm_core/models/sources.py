@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ModelError
-from .addresses import address_of, is_loopback, server_of
-from .trust import key_refusal
+from .addresses import address_of, is_loopback, key_refusal, server_of
 
 STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..models.trust import TRUST_VARIABLE
+from ..models.addresses import TRUST_VARIABLE
 
 CONFIG_NAME = "config.toml"
 MOST_BYTES = 100_000  # of that file, far above real sizes

@@ -10,8 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from ..errors import StoreError, TrustError
-from ..models.addresses import address_of, is_loopback, shown_address
-from ..models.trust import key_refusal
+from ..models.addresses import address_of, is_loopback, key_refusal, shown_address
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 URL_VARIABLE = "QDRANT_URL"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import TrustError
-from lmm_core.models.addresses import address_of, read_host
-from lmm_core.models.trust import Pair, key_refusal, read_pair, read_trust_variable
+from lmm_core.models.addresses import Pair, address_of, key_refusal, read_host, read_pair, read_trust_variable
 
 
 @pytest.mark.parametrize(

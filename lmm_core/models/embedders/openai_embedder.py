@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ModelError
 from ..chat import Reply, Usage
 from ..names import ModelName
-from ..openai.client import explain, open_client, require_key
-from ..openai.completions import number_in
+from ..openai.client import explain, number_in, open_client, require_key
 from ..sources import ModelSource, RequestLimits
 from ..tokens import count_tokens
 from .embedder import WORDS_ALONE, batches

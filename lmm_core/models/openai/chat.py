@@ -16,18 +16,23 @@ from ..names import ModelName
 from ..replies import UnwrappedStream, may_think_untagged, thinks, unwrap
 from ..sources import ModelSource, RequestLimits
 from ..tokens import count_tokens
-from .client import explain, is_too_long, message_in, open_client, require_key, without_key
-from .completions import (
+from .client import (
     PATH,
     THOUGHT_KEYS,
     calls_in,
+    explain,
     first_item,
+    is_too_long,
     message_data,
+    message_in,
     no_choices,
     number_in,
+    open_client,
+    require_key,
     stream_completion,
     text_in,
     value_at,
+    without_key,
 )
 
 if TYPE_CHECKING:
