@@ -40,22 +40,22 @@ def read_contents(
 
     Raise OSError, MarkdownError and QuartoError."""
     waiting = {path.relative_to(folder).as_posix(): path for path in sorted(documents, key=_place)}
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for name, title, depth in _named(settings):
         if name and name in waiting:
-            found.append(_entry(waiting.pop(name), title, depth, project, folder))
+            entries.append(_entry(waiting.pop(name), title, depth, project, folder))
         elif title and not name:
-            found.append(Entry(plain_title(title), depth=depth))
+            entries.append(Entry(plain_title(title), depth=depth))
     first = [name for name in waiting if PurePosixPath(name).with_suffix("").as_posix() == _FIRST]
-    found = [_entry(waiting.pop(name), "", 0, project, folder) for name in first] + found
+    entries = [_entry(waiting.pop(name), "", 0, project, folder) for name in first] + entries
     part = ""
     for name, path in waiting.items():
         parent = PurePosixPath(name).parent.as_posix()
         if parent not in (part, "."):
-            found.append(Entry(parent.replace("/", " / ")))
+            entries.append(Entry(parent.replace("/", " / ")))
         part = parent
-        found.append(_entry(path, "", int(parent != "."), project, folder))
-    return _without_empty_parts(found)
+        entries.append(_entry(path, "", int(parent != "."), project, folder))
+    return _without_empty_parts(entries)
 
 
 def _place(path: Path) -> tuple[str, bool, str]:

@@ -101,11 +101,11 @@ def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Pat
     """Return documents that become pages: those Quarto renders, else those in `[files]`.
 
     Raise QuartoError and ConfigError."""
-    found = only_inside(find_inputs(folder, logger), folder, logger)
+    documents = only_inside(find_inputs(folder, logger), folder, logger)
     if project_file(folder):
-        return found
+        return documents
     finder = DocumentFinder()
-    return [path for path in found if finder.why_not(path) != "pattern"]
+    return [path for path in documents if finder.why_not(path) != "pattern"]
 
 
 # Steps

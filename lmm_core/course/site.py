@@ -65,8 +65,8 @@ class RenderedPage:
 
 def find_pandoc() -> str:
     """Return the path of pandoc, preferring the packaged one. Raise CourseError."""
-    if found := packaged_pandoc() or shutil.which("pandoc"):
-        return str(found)
+    if pandoc := packaged_pandoc() or shutil.which("pandoc"):
+        return str(pandoc)
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
 
 

@@ -94,7 +94,7 @@ def _check_metadata(blocks: Sequence[Block]) -> None:
 
 def _warn_of_shortcodes(blocks: Sequence[Block], logger: LoggerBase) -> None:
     words = "".join(piece for block in blocks for is_code, piece in split_fences(block.source) if not is_code)
-    if names := sorted({found[1] for found in _SHORTCODE.finditer(words)}):
+    if names := sorted({match[1] for match in _SHORTCODE.finditer(words)}):
         shortcodes = ", ".join(f"{{{{< {name} … >}}}}" for name in names)
         logger.warning(f"{shortcodes}: only Quarto can do this; it stays as it is")
 
@@ -105,11 +105,11 @@ def _warn_of_shortcodes(blocks: Sequence[Block], logger: LoggerBase) -> None:
 def _named_files(
     path: Path, header: Mapping[str, Any], folder: Path, settings: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], str]:
-    found = merged(settings, folder_settings(path, folder))
+    inherited = merged(settings, folder_settings(path, folder))
 
     def named(key: str) -> Iterator[str]:
         base = path.parent if header.get(key) else folder
-        value = header.get(key) or found.get(key) or []
+        value = header.get(key) or inherited.get(key) or []
         for name in as_list(value) or [value]:
             file = folder / str(name).lstrip("/") if str(name).startswith("/") else base / str(name)
             if name and file.is_file() and is_inside(file, folder):
@@ -131,10 +131,10 @@ def count_cells(file: MarkdownFile) -> int:
 def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]) -> str:
     """Return a text with includes replaced. around: including files, to prevent cycles."""
 
-    def included(found: re.Match[str]) -> str:
-        named = named_in(found[0], path, folder)[0]
+    def included(match: re.Match[str]) -> str:
+        named = named_in(match[0], path, folder)[0]
         if not named.is_file() or not is_inside(named, folder) or named.resolve() in around:
-            return found[0]
+            return match[0]
         inner = read_markdown(named).text
         return _with_included(inner, named, folder, (*around, named.resolve())).strip("\n")
 

@@ -188,12 +188,13 @@ class Answers:
         async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, type)
 
-        found = await self.read(work)
-        best = best_spans(found.spans)
+        retrieval = await self.read(work)
+        best = best_spans(retrieval.spans)
         hits = [
-            hit_data(replace(passage, text=best[passage.id].text), found.type) for passage in found.passages[:limit]
+            hit_data(replace(passage, text=best[passage.id].text), retrieval.type)
+            for passage in retrieval.passages[:limit]
         ]
-        return {"query": found.text, "type": found.type, "hits": hits}
+        return {"query": retrieval.text, "type": retrieval.type, "hits": hits}
 
     async def outline(self) -> dict[str, Any]:
         """Return titles, places and summaries of all sections. Raise HTTPException."""

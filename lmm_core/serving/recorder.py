@@ -154,18 +154,18 @@ def outcome_of(answer: Answer) -> Outcome:
     return "partly" if answer.cited else "refused"
 
 
-def found_sources(found: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
+def found_sources(retrieval: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
     """Return the best sections found, and those cited."""
     used = [source for source in answer.sources if source.number in answer.cited] if answer else []
     cited = {section_address(source): source.titles for source in used}
     sources = []
-    for rank, ranked in enumerate(found.sections, 1):
+    for rank, ranked in enumerate(retrieval.sections, 1):
         address = section_address(ranked.section)
         if rank <= SECTIONS or address in cited:
             is_cited = cited.pop(address, None) is not None
             sources.append(
                 RecordedSource(address, tuple(ranked.section.titles), rank, round(ranked.score, 4), is_cited)
             )
-    after = len(found.sections) + 1  # found by a tool of the model
+    after = len(retrieval.sections) + 1  # found by a tool of the model
     more = [RecordedSource(address, tuple(titles), after, 0.0, True) for address, titles in cited.items()]
     return (*sources, *more)

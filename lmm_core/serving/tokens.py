@@ -59,10 +59,10 @@ def read_tokens(path: Path) -> list[Token] | None:
 
 def _tokens_in(data: bytes, path: Path) -> list[Token]:
     try:
-        found = json.loads(data)
-        tokens = [Token(**token) for token in found["tokens"]]
+        record = json.loads(data)
+        tokens = [Token(**token) for token in record["tokens"]]
         fit = [bool(_NAME.fullmatch(token.name) and _HASH.fullmatch(token.sha256)) for token in tokens]
-        is_whole = found["format"] == FORMAT and all(fit) and len({token.name for token in tokens}) == len(tokens)
+        is_whole = record["format"] == FORMAT and all(fit) and len({token.name for token in tokens}) == len(tokens)
     except (ValueError, TypeError, KeyError, RecursionError):
         is_whole = False
     if not is_whole:
@@ -79,8 +79,8 @@ def add_token(root: Path, name: str) -> str:
     if any(token.name == name for token in tokens or ()):
         raise TokenError(f"There is a token {name!r}. To make it anew, first: lmm serve token revoke {name!r}")
     text = secrets.token_urlsafe(BYTES)
-    made = Token(name, _hash(text.encode()), datetime.now(UTC).date().isoformat())
-    _write(root, tokens, [*(tokens or ()), made])
+    token = Token(name, _hash(text.encode()), datetime.now(UTC).date().isoformat())
+    _write(root, tokens, [*(tokens or ()), token])
     return text
 
 

@@ -5,8 +5,8 @@
 All problems are raised as one ConfigError, one a line.
 
 A `config.toml` may come with an untrusted folder. So it holds no keys, takes nothing from the environment, sends
-keys only to trusted servers (sources and storage record the file: see `models.trust`), and keeps the index inside the
-project.
+keys only to trusted servers (sources and storage record the file: see `models.addresses`), and keeps the index inside
+the project.
 """
 
 from __future__ import annotations

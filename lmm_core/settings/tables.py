@@ -182,7 +182,7 @@ class SourceOptions:
     """A server that speaks the OpenAI protocol: `[sources.NAME]`.
 
     file: the config.toml that names the server or the variable; server_file: the one that names the server; "" if
-    the person does. `models.trust` uses them to decide where a key may go."""
+    the person does. `models.addresses` uses them to decide where a key may go."""
 
     base_url: str = field(metadata={"description": "its address, with http:// or https://", "check": _URL})
     key_variable: str = key(

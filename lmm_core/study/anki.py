@@ -54,9 +54,9 @@ def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> N
             ]
             deck.add_note(genanki.Note(_model(), fields, guid=card.id, tags=list(card.tags)))
         package = genanki.Package(deck, media_files=[str(file) for file in images.files.values()])
-        made = Path(folder) / "made.apkg"
-        package.write_to_file(str(made))
-        write_output(path, made.read_bytes())
+        deck_file = Path(folder) / "deck.apkg"
+        package.write_to_file(str(deck_file))
+        write_output(path, deck_file.read_bytes())
 
 
 @cache

@@ -249,8 +249,8 @@ class Bench:
         for asked in rounds(labelled):
             library = await course.without({labelled[at].question for at in asked if _is_annotated(labelled[at])})
             for at in asked:
-                found = await Retriever(library).retrieve(labelled[at].question[:MOST_CHARACTERS])
-                results[at] = await run_in_thread(_judged, labelled[at], found, self.project.ask.budget)
+                retrieval = await Retriever(library).retrieve(labelled[at].question[:MOST_CHARACTERS])
+                results[at] = await run_in_thread(_judged, labelled[at], retrieval, self.project.ask.budget)
                 self.progress(1)
         return tuple(results[at] for at in range(len(labelled)))
 
@@ -292,10 +292,10 @@ def _is_annotated(labelled: Labelled) -> bool:
     return labelled.origin == ANNOTATED
 
 
-def _judged(labelled: Labelled, found: Retrieval, budget: int) -> QuestionResult:
-    context = build_context(found, budget)
-    shown = {found.material.passages[passage_id].key for source in context.sources for passage_id in source.ids}
-    return judge(labelled, found.passages, shown, not best_matches(found))
+def _judged(labelled: Labelled, retrieval: Retrieval, budget: int) -> QuestionResult:
+    context = build_context(retrieval, budget)
+    shown = {retrieval.material.passages[passage_id].key for source in context.sources for passage_id in source.ids}
+    return judge(labelled, retrieval.passages, shown, not best_matches(retrieval))
 
 
 def rounds(labelled: Sequence[Labelled]) -> list[list[int]]:

@@ -207,8 +207,8 @@ def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
 
 
 def _term(text: str) -> str:
-    found = _TERM.match(text)
-    return plain_title(found["term"]) if found else ""
+    match = _TERM.match(text)
+    return plain_title(match["term"]) if match else ""
 
 
 def _card(draft: _Draft, ident: str) -> Card:

@@ -244,10 +244,10 @@ def divide(steps: Sequence[Step], time: StudyTime) -> tuple[tuple[Step, ...], ..
 
 def find_topic(sentence: str) -> str:
     """Return the topic after `only`, `about`, `nur`, `sur` etc., or ""."""
-    found = _ABOUT.search(sentence)
-    if not found:
+    about = _ABOUT.search(sentence)
+    if not about:
         return ""
-    return find_topic(found["topic"]) or " ".join(re.findall(r"[\w'’+#-]+", found["topic"]))
+    return find_topic(about["topic"]) or " ".join(re.findall(r"[\w'’+#-]+", about["topic"]))
 
 
 def _sum(steps: Sequence[Step]) -> float:

@@ -83,19 +83,19 @@ async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: froz
     failures, every = await group_failures(library, turns)
     words = CourseWords(await library.material(), library.language, library.synonyms)
     decider = _Decider(Retriever(library), words, *await _sections(library, every))
-    found = Proposals()
+    decisions = Proposals()
     for number, group in enumerate(failures, 1):
         if group.size < FEWEST:
-            found.small += 1
+            decisions.small += 1
             continue
         decided = await decider.decide(number, group.turns)
         if isinstance(decided, str):
-            found.undecided.append(f"group {number}, nothing proposed: {quoted_line(group.name)}: {decided}")
+            decisions.undecided.append(f"group {number}, nothing proposed: {quoted_line(group.name)}: {decided}")
         elif _was_proposed(decided, proposed):
-            found.before += 1
+            decisions.before += 1
         else:
-            found.proposals.append(decided)
-    return found
+            decisions.proposals.append(decided)
+    return decisions
 
 
 async def group_failures(

@@ -327,10 +327,10 @@ def _overwrite(connection: sqlite3.Connection) -> None:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
@@ -367,10 +367,10 @@ def _row(turn: RecordedTurn) -> list[Any]:
 def _turn(row: Sequence[Any]) -> RecordedTurn:
     values = dict(zip(NAMES, row, strict=True))
     sources: Iterable[Any] = json.loads(values.pop("sources"))
-    found = tuple(
+    recorded = tuple(
         RecordedSource(section, tuple(titles), rank, score, cited) for section, titles, rank, score, cited in sources
     )
-    return RecordedTurn(**values, sources=found)
+    return RecordedTurn(**values, sources=recorded)
 
 
 def _text(value: str) -> str:
