@@ -111,9 +111,7 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
     finally:
         if not written:
             text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
-            keep_unmerged(
-                file.path, [text], logger, "its entry cannot take it, or has changed meanwhile: what was said"
-            )
+            keep_unmerged(file.path, [text], logger, "the entry has changed, or cannot take the reply, which")
     return False
 
 
