@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lmm_core.ending import end_quickly
+from lmm_core.ending import collect_rarely
 
 if TYPE_CHECKING:
     from .pandoc.document import FilterDocument, FilterOutput
@@ -21,7 +21,7 @@ def run_filter(name: str, work: Work) -> int:
 
     name: of the command, for messages
     """
-    end_quickly()
+    collect_rarely()
     gc.disable()  # elements live until the end, and collection is slow
     data = sys.stdin.buffer.read()
     if os.environ.get("LMM_INNER"):  # an inner run, see `run_pandoc`

@@ -8,14 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 
 from .. import __version__
-from ..ending import end_quickly
+from ..ending import collect_rarely
 from ..errors import ConfigError, LmmError
 from ..logging import make_output_printable, one_line, say
 from .registry import COMMANDS, GROUPS, HIDDEN, MORE
@@ -99,6 +98,8 @@ class _GroupedCommands(click.Group):
         if args[0] == "help":
             args = [*args[1:2], "--help"]
         if args[0] not in {*COMMANDS, "--help"}:
+            from difflib import get_close_matches
+
             near = get_close_matches(args[0], COMMANDS.keys() - HIDDEN.keys(), 1)
             hint = f"Did you mean {near[0]!r}?" if near else "lmm --help lists the commands."
             raise _WrongUsage(f"There is no command {args[0]!r}. {hint}")
@@ -124,7 +125,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    end_quickly()
+    collect_rarely()
     make_output_printable()
     if sys.platform == "win32":  # old consoles print ANSI codes literally
         import_module("colorama").just_fix_windows_console()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,10 +27,8 @@ SCRIPTS = (".py", ".r", ".jl", ".q")
 TEXT_SUFFIXES = frozenset(SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
 UNMERGED = ".lmm-unmerged.md"  # suffix of texts that could not be merged
 # Quarto's files beside `notes.qmd`: `notes.html.md` and (R) `notes.rmarkdown`
-_MADE = re.compile(
-    r"(.+?)(?:\.rmarkdown|\.(?:html|docx|odt|pdf|latex|beamer|typst|epub|revealjs|pptx|gfm|commonmark|markdown|ipynb)"
-    r"\.md)",
-    re.I,
+_FORMATS = frozenset(
+    """.html .docx .odt .pdf .latex .beamer .typst .epub .revealjs .pptx .gfm .commonmark .markdown .ipynb""".split()
 )
 _TOOLS = frozenset({"node_modules", "__pycache__", "venv"})
 
@@ -138,8 +135,12 @@ def is_made_by_quarto(path: Path) -> bool:
     """Return True if Quarto made a file from its neighbour."""
     if path.suffix.lower() == NOTEBOOK:
         return _has_beside(path, path.stem, (*SUFFIXES, *SCRIPTS))
-    made = _MADE.fullmatch(path.name)
-    return made is not None and _has_beside(path, made[1], (".qmd", ".rmd", NOTEBOOK, *SCRIPTS))
+    stem, suffix = path.stem, path.suffix.lower()
+    if suffix == ".md" and Path(stem).suffix.lower() in _FORMATS:
+        stem = Path(stem).stem
+    elif suffix != ".rmarkdown":
+        return False
+    return _has_beside(path, stem, (".qmd", ".rmd", NOTEBOOK, *SCRIPTS))
 
 
 def _has_beside(path: Path, stem: str, endings: Sequence[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -342,7 +341,11 @@ def _common(paths: Sequence[str]) -> str:
 
 def split_questions(text: str) -> list[str]:
     """Return the questions in a text, with character references replaced first, because they end in `;`, too."""
-    return [part for part in _BETWEEN.split(" ".join(html.unescape(text).split())) if part]
+    if "&" in text:
+        import html  # slow import: loads the names of all characters
+
+        text = html.unescape(text)
+    return [part for part in _BETWEEN.split(" ".join(text.split())) if part]
 
 
 def _extend(section: Section | None, passage: Passage) -> None:

@@ -362,24 +362,25 @@ class EditMarkers:
         return markers[-1][2]
 
 
-# Front matter
+# Front matter (few documents need these patterns: compiled on first use)
 
-_TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:[^\n]*\n)*?\+\+\+[ \t]*\r?(?:\n|\Z)")  # Hugo, Zola
+_TOML = r"\+\+\+[ \t]*\r?\n(?:[^\n]*\n)*?\+\+\+[ \t]*\r?(?:\n|\Z)"  # Hugo, Zola
 # https://pandoc.org/MANUAL.html#extension-pandoc_title_block
-_TITLE_BLOCK = re.compile(r"%[^\n]*(?:\n|\Z)(?:(?:%|[ \t]+\S)[^\n]*(?:\n|\Z))*")
+_TITLE_BLOCK = r"%[^\n]*(?:\n|\Z)(?:(?:%|[ \t]+\S)[^\n]*(?:\n|\Z))*"
 # MultiMarkdown, Pelican and MkDocs: `Title: …`
 _FIELD = r"(?:[A-Za-z][\w -]*:[^\n]*|[ \t]+\S[^\n]*)(?:\n|\Z)"
-_FIELDS = re.compile(
-    rf"(?=(?:{_FIELD})*?title:)(?:title|author|date|category|slug|layout|template|status|tags):[ \t]*\S[^\n]*"
-    rf"(?:\n|\Z)(?:{_FIELD})+(?=[ \t]*\r?(?:\n|\Z))",
-    re.I,
+_FIELDS = (
+    rf"(?i)(?=(?:{_FIELD})*?title:)(?:title|author|date|category|slug|layout|template|status|tags):[ \t]*\S[^\n]*"
+    rf"(?:\n|\Z)(?:{_FIELD})+(?=[ \t]*\r?(?:\n|\Z))"
 )
 _FRONT_MATTER = (("TOML", _TOML), ("Pandoc title block", _TITLE_BLOCK), ("`Title: …`", _FIELDS))
 
 
 def match_front_matter(text: str, pos: int) -> tuple[str, int] | None:
     """Return language and end of non-YAML front matter at `pos`, or None."""
+    if text[pos] in "#-<:":  # usual documents
+        return None
     for language, pattern in _FRONT_MATTER:
-        if found := pattern.match(text, pos):
+        if found := re.compile(pattern).match(text, pos):
             return language, found.end()
     return None

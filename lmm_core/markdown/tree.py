@@ -280,6 +280,7 @@ def titles_path(node: Node) -> list[str]:
     """Return the titles from the document down to a node, without repetitions."""
     path: list[str] = []
     for section in [*node.ancestors, *([node] if isinstance(node, HeadingNode) else [])]:
-        if section.written_title and section.written_title not in path[-1:]:
-            path.append(section.written_title)
+        title = section.written_title
+        if title and title not in path[-1:]:
+            path.append(title)
     return path

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 
 from ..errors import LmmError, TrustError
 
-# Stricter than any client, so that none reads another host.
+# Stricter than any client, so that none reads another host. Few runs need these patterns: compiled on first use.
 _HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
-_ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", re.I)
-_HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_HOST_AND_PORT = rf"({_HOST})(?::([0-9]{{1,5}}))?"
+_ADDRESS = rf"(?i:(https?)://{_HOST_AND_PORT}(?:/[!-~]*)?)"
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HTTPS = 443
 _ROUTES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 
@@ -43,7 +43,7 @@ def read_host(text: str) -> str:
     HOST:PORT."""
     if not text.isascii():
         raise TrustError(f"a host has to be written in ASCII{_ascii_form(text)}")
-    parsed = _HOST_AND_PORT.fullmatch(text)
+    parsed = re.fullmatch(_HOST_AND_PORT, text)
     if not parsed:
         raise TrustError("write only the host, like api.groq.com or api.groq.com:8443, without https://, path and @")
     return _with_port(_host(parsed[1]), parsed[2], _HTTPS)
@@ -51,7 +51,7 @@ def read_host(text: str) -> str:
 
 def address_of(url: str) -> Address:
     """Return the server of a URL. Raise TrustError if the URL is ambiguous."""
-    parsed = _ADDRESS.fullmatch(url)
+    parsed = re.fullmatch(_ADDRESS, url)
     if not parsed:
         raise TrustError("write an address like https://host:port/path, in ASCII, without user and `\\`")
     scheme, host = parsed[1].lower(), _host(parsed[2])
@@ -66,7 +66,8 @@ def _host(text: str) -> str:
         return f"[{address}]" if address.version == 6 else str(address)
     name = text.lower().removesuffix(".")
     labels = name.split(".")
-    if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)) or re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
+    are_labels = all(re.fullmatch(_LABEL, label) for label in labels)
+    if len(name) > 253 or not are_labels or re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
         raise TrustError("this is neither a host's name nor an IP address (IPv6 goes in brackets)")
     if name == "localhost" and text.endswith("."):
         raise TrustError("write localhost without a dot at its end")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..ending import end_quickly
+from ..ending import collect_rarely
 from ..errors import LmmError
 from ..logging import ConsoleLogger, LoggerBase, Report, make_output_printable, report_failure
 
@@ -25,7 +25,7 @@ def run_script(stage: str) -> int:
     """Run a stage's script in Quarto's environment and return the exit status.
 
     stage: `pre-render` or `post-render`"""
-    end_quickly()
+    collect_rarely()
     make_output_printable()
     script = {"pre-render": pre_render, "post-render": post_render}[stage]
     return script(os.environ, Path(os.environ.get("QUARTO_PROJECT_DIR") or "."), _ScriptLogger())

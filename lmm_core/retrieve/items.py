@@ -17,14 +17,12 @@ _WORD = (
     r"(?:solutions?|answers?|lösung(?:en|sweg)?|antwort(?:en)?|corrigés?|réponses?|soluzion[ei]|rispost[ae]"
     r"|soluci(?:ón|ones)|respuestas?|resolução|soluç(?:ão|ões)|oplossing(?:en)?|lösning(?:ar)?|rozwiązani[ea])"
 )
-_SOLUTION = re.compile(
-    rf"(?:\w+ )?{_WORD}(?: (?:to|of|for|zu[rm]?|der|de|du|à|a|al|di|del)\b.*| ?[(\d].*|[:.].*)?", re.I
-)
+# slow to compile, and rarely needed
+_SOLUTION = rf"(?i:(?:\w+ )?{_WORD}(?: (?:to|of|for|zu[rm]?|der|de|du|à|a|al|di|del)\b.*| ?[(\d].*|[:.].*)?)"
 _SOLUTION_DIV = re.compile(rf"[ \t]*(?::{{3,}}[ \t]*(?:\{{[^\n]*?\.)?|<(?:div|section)\b[^\n>]*?[\"' ]){_WORD}\b", re.I)
-_SOLUTION_LINE = re.compile(
-    rf"^(?:{_SOLUTION_DIV.pattern}|[ ]{{0,3}}(?:\#{{1,6}}[ ]+(?P<title>[^\n]+)"
-    rf"|(?P<mark>\*\*|__|\*|_)(?P<lead>[^\n*_]+?)(?P=mark)|{_WORD} ?\d*:))",
-    re.I | re.M,
+_SOLUTION_LINE = (
+    rf"(?im)^(?:{_SOLUTION_DIV.pattern}|[ ]{{0,3}}(?:\#{{1,6}}[ ]+(?P<title>[^\n]+)"
+    rf"|(?P<mark>\*\*|__|\*|_)(?P<lead>[^\n*_]+?)(?P=mark)|{_WORD} ?\d*:))"
 )
 _LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n]{1,200}?)\1")
 _FENCE_LINE = re.compile(r"^[ \t]*(?::{3,}[^\n]*|</?(?:div|section)\b[^<>\n]*>[ \t]*)(?:\n|\Z)", re.M | re.I)
@@ -67,7 +65,7 @@ def typed_parts_under(section: Section) -> list[TypedPart]:
 
 def is_solution(title: str) -> bool:
     """Return True if a title heads a solution, in one of several languages."""
-    return _SOLUTION.fullmatch(title.strip(" \t*_.:")) is not None
+    return re.fullmatch(_SOLUTION, title.strip(" \t*_.:")) is not None
 
 
 def own_text(section: Section) -> list[Passage]:
@@ -201,7 +199,7 @@ def cut_solution(text: str) -> tuple[str, str]:
     The solution begins at the first div, heading or paragraph headed as one (**Solution.**)."""
     at = 0
     for is_code, piece in split_fences(text):
-        for match in [] if is_code else _SOLUTION_LINE.finditer(piece):
+        for match in [] if is_code else re.finditer(_SOLUTION_LINE, piece):
             named = match["title"] or match["lead"]
             if (not named or is_solution(named)) and text[: at + match.start()].strip():
                 return text[: at + match.start()].rstrip(), text[at + match.start() :]

@@ -217,11 +217,10 @@ def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[i
         )
 
 
-# a footnote or link definition, with its continuation
-_DEFINITION = re.compile(
-    r"^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
-    r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t]*\n)+(?:[ ]{4}|\t)[^\n]*)*",
-    re.M,
+# a footnote or link definition, with its continuation; compiled on first use
+_DEFINITION = (
+    r"(?m)^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
+    r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t]*\n)+(?:[ ]{4}|\t)[^\n]*)*"
 )
 
 
@@ -229,7 +228,7 @@ def _needed_definitions(notes: list[Block], gone: str) -> list[Block]:
     text = serialize_blocks(notes).lower() if "]:" in gone else ""
     needed = [
         definition_there[0].rstrip()
-        for definition_there in _DEFINITION.finditer(gone)
+        for definition_there in re.finditer(_DEFINITION, gone)
         if f"[{definition_there['label'].lower()}]" in text and f"[{definition_there['label'].lower()}]:" not in text
     ]
     return [TextBlock(definition + "\n\n") for definition in needed]

@@ -15,6 +15,7 @@ from ..markdown.blocks import (
     TextBlock,
     count_lead,
     source_line,
+    split_heading,
 )
 from ..markdown.divs import cut, find_parts, has_marks, without
 from ..markdown.edits import read_edit, restore_originals
@@ -32,7 +33,15 @@ class SourcePiece:
     text: str
     is_out: bool
     is_metadata: bool = False
-    slug: str = ""
+    is_heading: bool = False
+
+    @property
+    def slug(self) -> str:
+        """Return a heading's identifier, else ""."""
+        if not self.is_heading:
+            return ""
+        title, attributes = split_heading(self.text)
+        return attributes.identifier or slug(title)
 
 
 def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePiece]:
@@ -48,8 +57,7 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
         if isinstance(text, ErrorBlock):
             yield SourcePiece(text.line, text.source, True)
         elif isinstance(text, HeadingBlock):
-            name = text.attributes.identifier or slug(text.title)
-            yield SourcePiece(text.line, text.source, is_out, slug=name)
+            yield SourcePiece(text.line, text.source, is_out, is_heading=True)
         elif isinstance(text, TextBlock):
             yield from _in_text(text, rules, is_out)
 

@@ -8,23 +8,24 @@ from collections.abc import Iterator, Set
 from ..markdown.regions import split_fences
 
 LEFT_OUT = "[…]"
-# Code, links within the page, citations in brackets, citations in the text
-_REFERENCE = re.compile(
+# Code, links within the page, citations in brackets, citations in the text (few runs need these patterns: compiled on
+# first use)
+_REFERENCE = (
     r"(?P<code>`[^`\n]+`)"
     r"|(?:(?<!!)\[(?P<words>[^\[\]]*))?\]\(#(?P<link>[^()\[\]\s]+)\)(?:\{[^{}\n]*\})?"
     r"|(?<!!)\[(?P<group>[^\[\]@]*@[^\[\]]*)\](?![(\[{:])"
     r"|(?<![\w@\\])-?@(?:\{(?P<braced>[^{}\n]+)\}|(?P<key>[A-Za-z](?:[\w:.-]*\w)?))"
 )
-_CITED = re.compile(r"(?<![\w@\\])-?@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
+_CITED = r"(?<![\w@\\])-?@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))"
 
 
 # https://quarto.org/docs/authoring/cross-references.html
-_ACROSS = re.compile(r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg|nte|tip|wrn|imp|cau)-.")
+_ACROSS = r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg|nte|tip|wrn|imp|cau)-."
 
 
 def is_cross_reference(label: str) -> bool:
     """Return True for Quarto's labels, which may be on another page."""
-    return _ACROSS.match(label) is not None
+    return re.match(_ACROSS, label) is not None
 
 
 def find_references_to(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
@@ -48,7 +49,7 @@ def replace_references_to(text: str, gone: Set[str]) -> str:
 def _references(text: str) -> Iterator[tuple[int, re.Match[str]]]:
     start = 0
     for is_code, piece in split_fences(text):
-        for reference in _REFERENCE.finditer(piece) if not is_code else ():
+        for reference in re.finditer(_REFERENCE, piece) if not is_code else ():
             if not reference["code"]:
                 yield start + reference.start(), reference
         start += len(piece)
@@ -56,8 +57,12 @@ def _references(text: str) -> Iterator[tuple[int, re.Match[str]]]:
 
 def _labels(reference: re.Match[str]) -> list[str]:
     if reference["group"] is not None:
-        return [braced or key for braced, key in _CITED.findall(reference["group"])]
+        return _cited_in(reference["group"])
     return [reference["link"] or reference["braced"] or reference["key"]]
+
+
+def _cited_in(group: str) -> list[str]:
+    return [braced or key for braced, key in re.findall(_CITED, group)]
 
 
 def _readable(reference: re.Match[str], gone: Set[str]) -> str:
@@ -66,8 +71,8 @@ def _readable(reference: re.Match[str], gone: Set[str]) -> str:
         return "]" if reference["words"] is None else reference["words"]
     if reference["group"] is None:
         return LEFT_OUT
-    items = [(item, [braced or key for braced, key in _CITED.findall(item)]) for item in reference["group"].split(";")]
+    items = [(item, _cited_in(item)) for item in reference["group"].split(";")]
     stay = [item for item, labels in items if gone.isdisjoint(labels)]
     if stay:
         return f"[{';'.join(stay).strip()}]"
-    return "; ".join(_CITED.sub(LEFT_OUT, item).strip() for item, _ in items)
+    return "; ".join(re.sub(_CITED, LEFT_OUT, item).strip() for item, _ in items)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -139,6 +138,8 @@ def texts_in(value: Any) -> list[str]:
 
 def give_back_memory() -> None:
     """Return freed memory to the system; glibc would keep it."""
+    import ctypes
+
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
 

@@ -14,7 +14,6 @@ closing is quick.
 from __future__ import annotations
 
 import json
-import shutil
 import stat
 import threading
 from collections import Counter
@@ -23,7 +22,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
@@ -53,6 +51,8 @@ from .ranking import run_search
 from .vector_store import PayloadIndexes, Point, ScoredPoint, Search, VectorSpec, VectorStore, Where
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from qdrant_edge import EdgeShard
 
 INDEX = "index"  # folder kind
@@ -65,6 +65,9 @@ SMALL = 500  # points; below, filtering without payload indexes (4 ms) saves 200
 
 def open_copy(folder: Path) -> EdgeStore:
     """Return a store on a copy of a read-only folder. Raise StoreError."""
+    import shutil
+    from tempfile import TemporaryDirectory
+
     copy = TemporaryDirectory(prefix="lmm-index-")
     with engine_errors(f"The index in {folder} cannot be opened"):
         is_ours(folder, INDEX)

@@ -26,7 +26,8 @@ _RULE = re.compile(r"[ ]{0,3}([-*_])(?:[ ]*\1){2,}[ ]*\r?(?:\n|\Z)")
 _NOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:[ ]*")
 _DEFINITION = re.compile(r"[ ]{0,2}[:~][ ]+")
 _STOP = re.compile(r":{3,}[ \t]*\r?(?:\n|\Z)|[ ]{0,3}(?:```|~~~|</)")
-_TAG = re.compile(rf"<(?P<close>/?)(?P<name>{'|'.join(sorted(CONTAINERS))})(?=[\s/>])(?P<inside>[^<>]*)>", re.I)
+# compiled on first use, since few texts have elements
+_TAG = rf"(?i:<(?P<close>/?)(?P<name>{'|'.join(sorted(CONTAINERS))})(?=[\s/>])(?P<inside>[^<>]*)>)"
 
 
 class ViewLine(NamedTuple):
@@ -171,7 +172,7 @@ class View:
         text = "".join(" " * len(part) if code else without_code(part) for code, part in split_fences(self.text))
         found: dict[int, Tag] = {}
         stacks: dict[str, list[Tag]] = {}
-        for match in _TAG.finditer(text):
+        for match in re.finditer(_TAG, text):
             name = match["name"].lower()
             stack = stacks.setdefault(name, [])
             if match["close"]:

@@ -175,7 +175,8 @@ def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
 def _paragraphs(markdown: str) -> Iterator[str]:
     """Yield the paragraphs of prose, each up to a list in it."""
     text = "".join("\n\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
-    text = _HEADING.sub("", without_comments(text[:MOST_CHARACTERS]))
+    text = without_comments(text[:MOST_CHARACTERS])
+    text = _HEADING.sub("", text) if "#" in text else text
     for part in re.split(r"\n[ \t]*\n", _without_divs(text) if ":::" in text else text):
         paragraph = _LIST_ITEM.split(part.strip("\n"), maxsplit=1)[0]
         if paragraph.strip() and not _NO_PROSE.match(paragraph) and "\n---" not in paragraph:

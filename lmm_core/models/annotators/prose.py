@@ -91,8 +91,10 @@ def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
     text = _ITEM.sub("\n\n", _QUOTE.sub("", text) if ">" in text else text)
     text = _CODE.sub(lambda m: m[2].strip().translate(_HIDE), text) if "`" in text else text
     text = _LINK.sub(lambda m: m[1], text) if "[" in text else text
-    for _ in range(3 if "*" in text or "_" in text else 0):
-        text = _EMPHASIS.sub(lambda m: f"{emphasis}{m[2]}{emphasis}", text)
+    nested = 3 if "*" in text or "_" in text else 0  # at most
+    while nested:
+        text, count = _EMPHASIS.subn(lambda m: f"{emphasis}{m[2]}{emphasis}", text)
+        nested = nested - 1 if count else 0
     text = _CONTROL.sub(" ", text.translate(_SHOW) if "\\" in prose or "`" in prose else text)
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
     return "\n".join(part for part in paragraphs if part)

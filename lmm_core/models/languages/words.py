@@ -130,9 +130,11 @@ def is_paired(sign: str) -> bool:
 def count_words(text: str) -> int:
     """Count words between blanks, or pairs in scripts without blanks."""
     count = len(text.split())
-    if text.isascii() or not _compiled(_PAIRED).search(text):
+    if text.isascii():
         return count
     runs = _compiled(f"{_PAIRED}+")
+    if not runs.search(text):
+        return count
     composed = unicodedata.normalize("NFKC", text)
     return sum(map(_count_pairs, runs.findall(composed))) + len(runs.sub(" ", text).split())
 

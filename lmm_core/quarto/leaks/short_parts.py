@@ -122,7 +122,8 @@ def _nearest(secret: Secret, step: int, only_kept: bool, words: list[str]) -> li
 
 def _is_paragraph(piece: SourcePiece) -> bool:
     text = piece.text.lstrip()
-    return not piece.slug and (text[:1].isalpha() or (text.startswith(("*", "_", '"', "“")) and text[1:2].isalpha()))
+    begins = text[:1].isalpha() or (text.startswith(("*", "_", '"', "“")) and text[1:2].isalpha())
+    return begins and not piece.is_heading
 
 
 # Elements

@@ -56,7 +56,7 @@ class SourceDocument:
 
     def names(self) -> list[str]:
         """Return the names of published headings."""
-        return [] if self.is_hidden else [piece.slug for piece in self.pieces if piece.slug and not piece.is_out]
+        return [] if self.is_hidden else [piece.slug for piece in self.pieces if piece.is_heading and not piece.is_out]
 
 
 def read_documents(

@@ -20,11 +20,10 @@ _KOREAN = (
     "|(?<=[가-힣][가-힣])(?:이란|에서|으로|은|는|이|가|을|를|의|에|로|와|과|도|란)(?![가-힣])"
 )
 _THAI = "คืออะไร|อะไร|อย่างไร|ทำไม|เมื่อไร|เมื่อใด|ที่ไหน|เท่าไร|หรือไม่|คือ|ใคร|ไหม"
-# In the regex syntax that Python and JavaScript share, for the ask box
+# In the regex syntax that Python and JavaScript share, for the ask box. (Slow to compile, and not needed for ASCII.)
 ASKING = f"{_CHINESE}|{_JAPANESE}|{_KOREAN}|{_THAI}"
-_ASKING = re.compile(ASKING)
 
 
 def without_asking(question: str) -> str:
     """Remove question words in scripts without blanks."""
-    return question if question.isascii() else _ASKING.sub(" ", question)
+    return question if question.isascii() else re.sub(ASKING, " ", question)

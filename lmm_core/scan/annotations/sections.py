@@ -19,7 +19,7 @@ from ...models.languages.words import count_words
 from ...settings.tables import ScanOpts
 from ..knit import strip_divs
 
-_TITLED_DIV = re.compile(rf"{DIV_OPEN.pattern}\n(?:[ \t]*\r?\n)*(?P<heading>#{{1,6}}[ \t][^\n]*)")
+_HEADING_BELOW = re.compile(r"\n(?:[ \t]*\r?\n)*(#{1,6}[ \t][^\n]*)")
 
 
 def annotated_parts(tree: HeadingNode, post: bool = False) -> list[Node]:
@@ -33,10 +33,11 @@ def div_title(node: Node) -> str:
     if not isinstance(node, TextNode) or node.block is None or ":::" not in node.block.source:
         return ""
     text = node.content
-    opening = _TITLED_DIV.match(text)
-    if opening is None or "panel-tabset" in parse_attributes(opening["attributes"]).classes:
+    opening = DIV_OPEN.match(text)
+    heading = _HEADING_BELOW.match(text, opening.end()) if opening else None
+    if opening is None or heading is None or "panel-tabset" in parse_attributes(opening["attributes"]).classes:
         return ""
-    return split_heading(opening["heading"])[0] if Regions(text).div_end(0) == len(text) else ""
+    return split_heading(heading[1])[0] if Regions(text).div_end(0) == len(text) else ""
 
 
 def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
@@ -111,8 +112,9 @@ class SectionTexts:
 
     def _inside(self, div: Node) -> str:
         text = self.node_texts[id(div)]
-        opening = _TITLED_DIV.match(text)
-        return text[opening.end() : text.rfind("\n") + 1].strip("\r\n") if opening else ""
+        opening = DIV_OPEN.match(text)
+        heading = _HEADING_BELOW.match(text, opening.end()) if opening else None
+        return text[heading.end() : text.rfind("\n") + 1].strip("\r\n") if heading else ""
 
     def section(self, node: Node) -> AnnotatorSection:
         """Return a section for a model."""

@@ -33,14 +33,14 @@ _OTHERS = frozenset(
     incremental nonincremental aside panel proof tip warning caution important info danger row rows tab tabs
     table tables figure figures grid list references refs abstract landscape layout questions""".split()
 )
-_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*\1", re.S | re.M)
+# Few documents need these patterns: compiled on first use.
+_CODE = r"(?ms)^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*\1"
 _TRUTH = ("true", "false")
-_UNSEEN = re.compile(
-    r"""<!--.*?--> | \{\{<[^\n]*>\}\} | (?:[-*_][ \t]*){3,} | \\[A-Za-z]+(?:\{[^{}\n]*\})? | \[\]\{[^{}\n]*\}
-    | :{3,}[^\n]*\n\s*:{3,}""",
-    re.S | re.X,
+_UNSEEN = (
+    r"(?sx)<!--.*?--> | \{\{<[^\n]*>\}\} | (?:[-*_][ \t]*){3,} | \\[A-Za-z]+(?:\{[^{}\n]*\})? | \[\]\{[^{}\n]*\}"
+    r"| :{3,}[^\n]*\n\s*:{3,}"
 )
-_UNDERLINED = re.compile(r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)")
+_UNDERLINED = r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)"
 ABOUT_NOTHING = (
     "this metadata is about the line after it alone, which nobody sees, and not about the part after that: "
     "put it directly before the part"
@@ -100,7 +100,7 @@ class _NearMissFinder:
             yield from self._block(block.content, block.source, block.line)
         if isinstance(node, TextNode) and is_text(node.block) and in_notes(node, self.rules) is False:
             bare = node.block.content.strip()
-            why = ABOUT_NOTHING if _UNSEEN.fullmatch(bare) else UNDERLINED if _UNDERLINED.match(bare) else ""
+            why = ABOUT_NOTHING if re.fullmatch(_UNSEEN, bare) else UNDERLINED if re.match(_UNDERLINED, bare) else ""
             if why:
                 yield Finding(node.metadata[-1].line, "about-nothing", why)
 
@@ -238,6 +238,6 @@ def line_of(key: str, source: str) -> int:
 
 
 def _holds_metadata(source: str) -> bool:
-    match = _CODE.search(source)
+    match = re.search(_CODE, source)
     content = parse_metadata(match["body"]).content if match else None
     return any(key.startswith("~") or key in (*SWITCHES, *TEXTS) for key in content or ())

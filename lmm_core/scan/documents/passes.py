@@ -24,9 +24,7 @@ from ...settings.models import Models
 from ...settings.project import Project, load_project, project_finder
 from ...settings.quarto_inputs import included_finder
 from ...settings.tables import ScanOpts
-from ..annotations.removal import Removal
 from ..annotations.tally import Tally
-from ..check.near_misses import find_near_misses
 from ..header import report_errors, scan
 from ..knit import knit
 from ..rag import PlannedRequest, Progress, RagRun
@@ -137,6 +135,7 @@ class RagWork:
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
     """Return the work of knitting a file. keep: RAG-only types to include."""
+    from ..check.near_misses import find_near_misses
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         rules = rules_of(blocks, load_project(file.path).rules)
@@ -167,6 +166,8 @@ class AnnotationClearing:
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         """Return the blocks without annotations."""
+        from ..annotations.removal import Removal
+
         removal = Removal(self.corrected, logger)
         cleared = removal.apply(blocks)
         self.details[file.path] = counted(removal.count, "annotation")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from ...errors import StoreError
@@ -15,7 +14,7 @@ def check_room(folder: Path, size: int) -> None:
     """Raise StoreError if the disk is nearly full for points of a total size, OSError without the folder.
 
     Points take about three times their size: stored, logged, and copied when segments are rebuilt."""
-    free = shutil.disk_usage(folder).free
+    free = _free_space(folder)
     if free < SPARE + 3 * size:
         raise StoreError(
             f"Only {free / 1e6:,.0f} MB are free on the disk of {folder}. Make room and run this again; "
@@ -26,4 +25,10 @@ def check_room(folder: Path, size: int) -> None:
 def has_room_to_copy(folder: Path) -> bool:
     """Return True if there is space to copy a folder."""
     size = sum(entry.stat().st_size for entry in all_below(folder) if entry.is_file())
-    return shutil.disk_usage(folder).free > SPARE + 2 * size
+    return _free_space(folder) > SPARE + 2 * size
+
+
+def _free_space(folder: Path) -> int:
+    import shutil  # slow import: loads archivers; a search needs none of it
+
+    return shutil.disk_usage(folder).free
