@@ -175,16 +175,6 @@ def test_an_empty_index_and_missing_data_are_told(tab):
     assert "cannot be loaded" in page.locator("dialog").inner_text()
 
 
-def test_data_that_are_older_than_the_page(tab):
-    site = make_site("# A\n\nOld words.\n")
-    old = {path: text(path) for path in (site / "lmm-ask").glob("*.js")}
-    make_site("# A\n\nNew words.\n")
-    for path, content in old.items():
-        write(path, content.replace('"made":"', '"made":"2024-02-03T10:00+00:00","was":"'))
-    page = opened(tab(), (site / "notes.html").as_uri())
-    assert "The search is of February 3, 2024; this page has changed since." in page.locator("dialog").inner_text()
-
-
 def test_without_javascript_the_page_is_whole(browser, book):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -313,7 +313,7 @@ def test_what_runs_when_a_box_is_opened_is_one_script(site):
 def test_the_tag_of_a_page(site):
     page = text(site / "part/index.html")
     assert page.count("data-lmm-ask") == 1
-    assert '<script async src="../lmm-ask/ask.js" data-lmm-ask data-page="part/index.html" data-mark="' in page
+    assert '<script async src="../lmm-ask/ask.js" data-lmm-ask data-page="part/index.html"></script>' in page
     option("{server: 'https://ask.example.org/\"x'}")
     assert finish() == []
     assert 'data-server="https://ask.example.org/&quot;x"></script>' in text(site / "part/index.html")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmm_core.indexing.passages import build_material
-from lmm_core.quarto.ask_box.data import BoxRows, PageText, box_data, section_rows
+from lmm_core.quarto.ask_box.data import BoxRows, PageText, box_script, section_rows
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points
@@ -146,7 +146,7 @@ def write_box_data(folder, data, language="en"):
     page, rows = PageText(frozenset(one.anchor for one in material.walk())), BoxRows(types=material.types)
     for one in material.documents:
         rows.add(one.source, one.source, [*section_rows(one, page)])
-    Path(data, "data.js").write_bytes(box_data(rows, language, project.synonyms).script)
+    Path(data, "data.js").write_bytes(box_script(rows, language, project.synonyms))
 
 
 def without_annotations(folder):

@@ -15,7 +15,7 @@ from ...retrieve.ranking.lexical import fields_left_out
 from ...settings.project import Project
 from ..extension import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
-from .data import BOX_TAG, BoxRows, PageText, box_data, read_page, read_rows
+from .data import BOX_TAG, BoxRows, PageText, box_script, read_page, read_rows
 from .material import SitePage
 
 BOX = "ask-box"  # marks the folder as ours
@@ -46,11 +46,11 @@ def write_box(
     there = [page for page in pages if page.page in places]
     rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
     left_out = fields_left_out(project.embeddings)
-    data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms, left_out)
+    data = box_script(rows, str(settings.get("lang") or "en"), project.synonyms, left_out)
     make_marked(output / ASK_FOLDER, BOX)
-    _write_files(output / ASK_FOLDER, {DATA: data.script, **box_files()})
+    _write_files(output / ASK_FOLDER, {DATA: data, **box_files()})
     for name, place in places.items():
-        _put_tag(place, name, shown[name], ask, data.pages.get(name, ""))
+        _put_tag(place, name, shown[name], ask)
     return rows
 
 
@@ -75,10 +75,10 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             path.unlink()
 
 
-def _put_tag(place: Path, page: str, shown: PageText, ask: AskBoxSettings, mark: str) -> None:
-    """Put the box's tag into a page. mark: hash of its sections."""
+def _put_tag(place: Path, page: str, shown: PageText, ask: AskBoxSettings) -> None:
+    """Put the box's tag into a page."""
     up = "../" * page.count("/") + ASK_FOLDER
-    values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
+    values = {"page": page} | ({"server": ask.server} if ask.server else {})
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
     tag = f'<script async src="{up}/ask.js" {BOX_TAG}{attributes}></script>\n'
     if shown.tag == tag:

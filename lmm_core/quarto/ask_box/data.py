@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,40 +32,27 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-FORMAT = 9  # version of the data; box.js reads no other
+FORMAT = 10  # version of the data; box.js reads no other
 
 
-@dataclass(frozen=True)
-class BoxData:
-    """An ask box's data as JSON.
-
-    pages: hash of each page's sections, repeated in the page to detect outdated data"""
-
-    text: bytes
-    pages: dict[str, str]
-
-    @property
-    def script(self) -> bytes:
-        """Script that passes the data to a page."""
-        return b"lmmAsk.take(%b)\n" % self.text
-
-
-def box_data(
+def box_script(
     rows: BoxRows,
     language: str,
     synonyms: Synonymous | None = None,
     left_out: Collection[str] = (),
     made: datetime | None = None,
-) -> BoxData:
-    """Return a box's data. left_out: fields excluded from the search; made: time, default now."""
+) -> bytes:
+    """Return the script that passes a box's data to a page.
+
+    left_out: fields excluded from the search; made: time, default now."""
     named = language_code(language) or USUAL_LANGUAGE
-    pages, words = _page_hashes(rows), set(_words(rows))
+    words = set(_words(rows))
     about = {
         "format": FORMAT,
         "made": (made or datetime.now(UTC)).isoformat(timespec="minutes"),
         "language": language,
         "types": dict(sorted(rows.types.items())),
-        "documents": [[page, source, pages.get(page, "")] for page, source in rows.documents],
+        "documents": rows.documents,
         "sections": rows.sections,
         "stems": _stems(words, named),
         "spellings": SPELLINGS[""] + SPELLINGS.get(language_code(language), []),
@@ -77,18 +63,11 @@ def box_data(
         "askingSigns": ASKING,
         "weights": weights_data(left_out),
     }
-    return BoxData(_json(about), pages)
+    return b"lmmAsk.take(%b)\n" % _json(about)
 
 
 def _json(value: Any) -> bytes:
     return _ENCODER.encode(value).encode("utf-8", "replace")  # lone surrogates
-
-
-def _page_hashes(rows: BoxRows) -> dict[str, str]:
-    own: dict[str, list[bytes]] = defaultdict(list)
-    for number, *row in rows.sections:
-        own[rows.documents[number][0]].append(_json(row))
-    return {page: f"{zlib.crc32(b''.join(texts)):08x}" for page, texts in own.items()}
 
 
 def _words(rows: BoxRows) -> Iterator[str]:

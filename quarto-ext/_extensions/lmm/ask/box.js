@@ -6,7 +6,7 @@
   const t = ask.t;
   const hasData = "page" in ask.options;
   const NAMES = hasData ? ["find", "contents", "cards"] : ["find", "contents"];
-  const FORMAT = 9; // of the data
+  const FORMAT = 10; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let type = ""; // of the passages that are looked for
   let isUp = false; // the server
@@ -83,9 +83,8 @@
     try {
       use(await ask.data());
     } catch {
-      return notice("data", t("noData"));
+      notice("data", t("noData"));
     }
-    checkAge();
   }
 
   function use(about) {
@@ -99,12 +98,6 @@
     const made = new Date(iso);
     return isNaN(made) ? String(iso) : made.toLocaleDateString(ask.wordsLanguage, { dateStyle: "long" });
   };
-
-  // Whether the data are of the state that this page is in.
-  function checkAge() {
-    const own = ask.about.documents.find(([page]) => page === ask.options.page);
-    if ((own?.[2] || "") !== (ask.options.mark || "")) notice("age", t("older", date(ask.about.made)));
-  }
 
   // The server
 
