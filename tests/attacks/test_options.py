@@ -3,7 +3,6 @@
 Every option x every place that it may be said in; what names a file, a program or a model, or
 keeps in what is left out, has an effect from the command line and defaults files alone."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -91,13 +90,6 @@ def test_a_document_that_would_keep_is_told(pandoc):
     for command in ("lmm knit notes.md", "lmm rag notes.md --check", "lmm index notes.md"):
         assert b"notes.md:1: warning: `lmm-keep` has no effect in a document" in run(command).stderr, command
     assert b"notes.md:1: refused-option `lmm-keep` has no effect in a document" in run("lmm scan notes.md").stderr
-
-
-def test_a_document_keeps_nothing_in_the_index():
-    write("notes.md", in_header("lmm: {keep: all}"))
-    run("lmm index notes.md")
-    found = json.loads(run("lmm search SECRET --json").stdout)
-    assert [hit for hit in found if "SECRET" in str(hit) and "exercise" not in str(hit)] == []
 
 
 def test_a_document_does_not_pass_for_one_that_an_earlier_filter_has_seen(pandoc):
