@@ -24,13 +24,14 @@ _SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2
 _ITEM_BREAK = re.compile(  # in an item, before an indented line that continues it
     r"(^[ ]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]+[^\n]*(?:\n[ ]{2,}(?![-*+|:>#][ \t]|\d+[.)])\S[^\n]*)+)", re.M
 )
-# Invisible parts: rules and separators, marks of captions, link definitions, citations, shortcodes, footnote marks,
-# raw text. (First their possible beginnings, for speed.)
+_FOOTNOTE = re.compile(r"^ {0,3}\[\^[^\]\n]+\]:([^\n]*(?:\n(?: {2,}|\t)[^\s`~][^\n]*)*)", re.M)
+# Invisible parts: rules and separators, marks of captions, link definitions, citations, shortcodes, raw text. (First
+# their possible beginnings, for speed.)
 _NOT_READ = re.compile(
     r"(?=[ \t|+:\-=*_T\[{`])(?=^|[ \t]*\[|[{`])(?:"
     r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
     r"^[ \t]*(?:Table)?:[ \t]+|^[ \t]*\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
-    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
+    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|`[^`\n]*`\{=\w+\})",
     re.M,
 )
 # Parts rendered differently: code and spans with attributes, link attributes, shortcodes, inline notes, entities; not
@@ -56,7 +57,7 @@ _HARD_BREAK = re.compile(r"\\\n")
 _LINK = re.compile(  # not inside code and formulas, matched by the first group; links may contain code
     r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![^\W_])(?<!\])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
 )
-_SHORTCUT = re.compile(r"(?<![\w\]!])\[([^\[\]\n^]+)\](?![\[({:])")  # a link that is its own label
+_SHORTCUT = re.compile(r"(?<![\w\]!])\[([^\[\]^]{1,200})\](?![\[({:])")  # a link that is its own label
 _AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>")
 _REFERENCE = re.compile(r"(`[^`\n]+`)|(?<![\w@\\])(-?)@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
 _AUTHOR = re.compile(r"([^\W\d_]{2,})[\W_]*((?:1[5-9]|20)\d\d)[a-z]?")
@@ -163,12 +164,13 @@ def link_labels(markdown: str) -> set[str]:
 def _plain_lines(text: str, words: Mapping[str, str], links: Collection[str]) -> list[str]:
     """Return a text's lines without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
+    text = _FOOTNOTE.sub(lambda note: " ".join(note[1].split()) + "\n", text) if "[^" in text else text
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
     labels = link_labels(text).union(links)
     text = _as_shown(_NOT_READ.sub("", _NO_WORDS.sub("", text)))
     text = _ICON.sub("", text) if "-" in text else text
     if labels:
-        text = _SHORTCUT.sub(lambda link: link[1] if link[1].casefold() in labels else link[0], text)
+        text = _SHORTCUT.sub(lambda link: link[1] if " ".join(link[1].split()).casefold() in labels else link[0], text)
     text = _LINK.sub(lambda found: found[1] or found[2], text) if "[" in text else text
     text = _with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))

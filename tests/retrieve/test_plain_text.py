@@ -24,6 +24,10 @@ def test_the_words_of_a_page():
         ("Write `@sec-mean` or a@gelman2007.", "Write @sec-mean or a@gelman2007."),
         ("By @unknown1999.", "By Unknown (1999)."),
         ("The mean $\\mu$ costs 5$ or 6$.", "The mean μ costs 5$ or 6$."),
+        (
+            "Said.[^1]\n\n[^1]: A note\n    that goes on.\n[^2]:\n    Another one\n    of it.",
+            "Said.\n\nA note that goes on.\n\nAnother one of it.",
+        ),
         ("* One that\n  goes on\n  and on.\n+ Two.", "- One that goes on and on.\n- Two."),
         ("``` md\n!!! note\n\n    Text.\n```", "    !!! note\n\n        Text."),
         ('??? tip "Do"\n\n    ``` md\n    !!! note\n    ```\n    Text.', "Do\n\n    !!! note\nText."),
@@ -49,4 +53,4 @@ def test_formulas_are_in_the_data_in_unicode_and_in_tex():
 
 def test_a_link_of_a_document_is_known_by_its_label():
     labels = link_labels("See.\n\n  [The package]: https://example.org\n[^1]: A note.\n")
-    assert plain_text("In [the package] and [sic].", links=labels) == "In the package and [sic]."
+    assert plain_text("In [the\npackage] and [sic].", links=labels) == "In the package and [sic]."
