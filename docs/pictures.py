@@ -116,7 +116,7 @@ def take_box(site, picture, tab, size, *options):
 
 def take_boxes(book, folder):
     """Make the site of the sample book, and take the pictures of its ask box."""
-    run("lmm", "course", book)
+    run("lmm", "course", "--no-quarto", book)
     site = book / "_book"
     take_box(site, folder / "ask-search.png", "", (WIDTH, 440))
     take_box(site, folder / "ask-dark.png", "cards", (WIDTH, 420), "--blink-settings=preferredColorScheme=0")
