@@ -1,8 +1,6 @@
 """`lmm asked propose`: what students asked and did not find comes into the notes as edits and questions."""
 
-import stat
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -171,13 +169,3 @@ def test_a_file_that_cannot_be_written_is_reported_and_tried_again(course, monke
         assert "No space left on device" in lmm("asked propose", status=1)[1]
     assert notes()[0] == INTERVALS
     assert "next: lmm chat" in lmm("asked propose")[1]
-
-
-def test_the_mode_of_a_file_and_its_line_ends_stay(course):
-    before = INTERVALS.replace("\n", "\r\n")
-    write("estimation.md", before).chmod(0o640)
-    ask(course, *BOOTSTRAP)
-    lmm("asked propose")
-    estimation = text("estimation.md")
-    assert estimation.startswith(before) and estimation.count("\n") == estimation.count("\r\n") > before.count("\n")
-    assert stat.S_IMODE(Path("estimation.md").stat().st_mode) == 0o640

@@ -97,17 +97,6 @@ def test_annotated_questions_are_asked_and_do_not_find_themselves(notes, embedde
     assert first["Is the apple a fruit?"]["titles"][-1] == "Apples"
 
 
-def test_a_question_is_helped_by_the_others_of_its_section_alone():
-    """No text has a walrus, but two questions of Pears have. The only one of Quinces cannot find itself."""
-    asked = ["Who tames the walrus of the garden?", "Is a walrus in the garden?", "Is a zebra in the garden?"]
-    pears = f"---\nquestions: {asked[:2]}\n---\n\n# Pears\n\nThe pear is in the garden {LONG}\n\n"
-    quinces = f"---\nquestions: {asked[2]}\n---\n\n# Quinces\n\nThe quince is in the garden {LONG}\n"
-    write("notes.md", f"# Apples\n\nThe garden, a garden, our garden {LONG}\n\n{pears}{quinces}")
-    (result,) = measured()["encodings"]
-    by_questions = {question: rank == 1 for question, rank in ranks(result).items()}
-    assert by_questions == {asked[0]: True, asked[1]: True, asked[2]: False}
-
-
 @pytest.mark.parametrize("encoding", ["bm25", "content", "sparse_merged", "multivector"])
 def test_no_encoding_embeds_the_questions(encoding, notes, embedded, monkeypatch):
     with EmbeddingServer() as server:
@@ -183,13 +172,6 @@ def test_without_questions_it_says_who_makes_them():
     write("s.csv", "question,section\nWhat is an apple?,A\n")
     shown, _ = lmm("bench notes.md --questions s.csv")
     assert "All sections are among the first 5 hits" in shown
-
-
-def test_a_file_that_cannot_be_read_is_told_and_the_rest_measured(notes):
-    Path("bad.md").write_bytes(b"a\n\xff")
-    shown, told = lmm("bench bad.md notes.md", 1)
-    assert "bad.md:2: not UTF-8" in told
-    assert shown.startswith("4 questions\n")
 
 
 # Students' questions

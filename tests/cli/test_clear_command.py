@@ -2,18 +2,14 @@
 
 import json
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
-from lmm_core.files.walk import SUFFIXES
 from lmm_core.scan.documents.passes import markdown_rag
 from tests.commands import text, write
 from tests.strategies import LONG, CountingAnnotator
 from tests.talk import lmm
 
-SAMPLE_BOOK = Path(__file__).parents[2] / "sample-book"
 NOTES = f"---\ntitle: Notes\n---\n# One\n\n{LONG}\n\n---\n?: Is it so?\n---\n\n## Two\n\nTwo. {LONG}\n"
 
 
@@ -35,16 +31,9 @@ def test_the_file_is_what_it_was(notes):
     assert text("notes.md") == NOTES
     assert f"cleared: notes.md: {count_values(notes)} annotations\n1 of 1 files cleared\n" in done.stderr
     assert lmm("lmm clear --annotations notes.md").stderr == "0 of 1 files cleared\n"
-
-
-def test_a_folder_is_what_it_was():
-    book = Path(shutil.copytree(SAMPLE_BOOK, "book"))
-    before = {path: path.read_bytes() for path in sorted(book.rglob("*")) if path.is_file()}
-    for path in before:
-        if path.suffix in SUFFIXES and path.name != "README.md":  # which is no chapter
-            markdown_rag(path, annotator=CountingAnnotator())
-    assert "8 of 8 files cleared" in lmm("lmm clear --annotations book").stderr
-    assert {path: path.read_bytes() for path in before} == before
+    write("notes.md", notes)
+    lmm("lmm clear notes.md")
+    assert "?: Is it so?" not in text("notes.md") and "~summary" in text("notes.md")
 
 
 def test_check_diff_and_json_write_nothing_or_say_it_all(notes):
@@ -68,12 +57,6 @@ def test_what_was_corrected_is_kept_and_said(notes):
     assert text("notes.md").count("~summary") == 1
     lmm("lmm clear --annotations --all notes.md")
     assert text("notes.md") == NOTES
-
-
-def test_questions_of_the_writer_stay_and_annotations_stay_without_the_option(notes):
-    lmm("lmm clear notes.md")
-    assert "?: Is it so?" not in text("notes.md")
-    assert "~summary" in text("notes.md")
 
 
 @pytest.mark.parametrize(

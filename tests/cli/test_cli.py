@@ -71,17 +71,6 @@ def test_signs_that_a_terminal_does_not_have_are_no_error():
     assert b"Zebra ??" in run("lmm scan notes.md", env={"PYTHONIOENCODING": "cp1252"}).stdout
 
 
-def test_rag_on_a_folder_takes_markdown_only():
-    write("book/a.md", NOTES)
-    write("book/part/b.qmd", NOTES)
-    write("book/c.txt", NOTES)
-    write("book/_site/d.md", NOTES)
-    write("book/.hidden/e.md", NOTES)
-    assert "2 of 2 files annotated" in said(run("lmm rag book"))
-    assert text("book/c.txt") == NOTES
-    assert text("book/_site/d.md") == NOTES
-
-
 def test_titles_and_no_summaries():
     write("notes.md", NOTES)
     run("lmm rag --titles --no-questions notes.md", env={"LMM_SPELLING": "native"})
@@ -157,17 +146,6 @@ def test_knit_over_its_source_is_refused():
     done = run("lmm knit notes.md -o notes.md")
     assert done.returncode == 2
     assert "over its own source" in said(done)
-
-
-def test_a_file_that_cannot_be_written_is_reported():
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    write("folder/notes.md", NOTES)
-    os.chmod("folder", 0o500)
-    done = run("lmm rag folder/notes.md")
-    os.chmod("folder", 0o700)
-    assert done.returncode == 1
-    assert text("folder/notes.md") == NOTES
 
 
 def test_an_error_that_is_not_about_usage_comes_without_it():

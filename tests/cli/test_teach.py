@@ -1,7 +1,6 @@
 """`lmm toc` and `lmm cards`, on the sample book."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -80,12 +79,6 @@ def test_cards_that_cannot_be_made(monkeypatch):
     monkeypatch.setitem(sys.modules, "genanki", None)
     told = lmm("cards notes.md --format anki", status=1)[1]
     assert install_command("cards") in told and "Traceback" not in told
-
-
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")
-def test_a_full_disk_is_told(sample_book):
-    done = subprocess.run("lmm cards sample-book --format csv > /dev/full", shell=True, capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.endswith("\nstandard output: No space left on device\n")
 
 
 def test_the_contents_of_files_need_no_index():

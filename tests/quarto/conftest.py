@@ -44,6 +44,8 @@ def book(tmp_path_factory):
     path = os.pathsep.join([str(work), str(BIN), "/usr/bin", "/bin"])
     folder = shutil.copytree(ROOT / "sample-book", work / "book")
     write(folder / "_quarto.yml", text(folder / "_quarto.yml").replace("ask: true", "ask: {include: [exercise]}"))
-    done = subprocess.run([BIN / "lmm", "course", folder], env={**os.environ, "PATH": path}, capture_output=True)
+    done = subprocess.run(
+        [BIN / "lmm", "course", "--no-quarto", folder], env={**os.environ, "PATH": path}, capture_output=True
+    )
     assert done.returncode == 0, done.stderr
     return folder / "_book"

@@ -23,10 +23,6 @@ def book(_indexed_book, tmp_path):
     return copy_folder(_indexed_book, tmp_path / "book")
 
 
-def found(book, folder, *asked):
-    return [one.cited for one in box(book, [(question, ()) for question in asked], folder)]
-
-
 def node(task, text, folder):
     """What the box makes of a text, in node: one value for each line that it prints."""
     command = ["node", ROOT / "tests" / "box_search.js", BOX, folder, task]
@@ -61,41 +57,6 @@ def test_it_finds_what_students_ask(book, tmp_path):
 def test_a_question_has_the_same_words(question, book, tmp_path):
     write_box_data(book, tmp_path)
     assert node("words", question, tmp_path) == [[fold(word) for word in asked_words(question, "en")]]
-
-
-OTHER_NAMES = """# Estimates
-
-The standard error (SE) of a mean tells how far means lie from one another.
-
-# Width
-
-Intervals are narrower in larger samples, since the SE is smaller there.
-
-# Precision
-
-How large the standard error may be is decided before.
-
-# Odds
-
-The odds ratio (OR) compares two groups.
-
-# Urns
-
-Red or blue balls are drawn from an urn.
-"""
-
-
-def test_other_names_find_what_the_search_finds(tmp_path):
-    book = tmp_path / "book"
-    write(book / "notes.md", OTHER_NAMES)
-    write(book / "config.toml", '[retrieve]\nsynonyms = { SE = "standard error", OR = "odds ratio" }\n')
-    lmm(f"index {book} -q")
-    questions = ["SE", "standard error", "standard errors of means", "what is an OR?", "red or blue", "what is the SE?"]
-    shown = [[one.partition("#")[2] for one in cited] for cited in found(book, tmp_path, *questions)]
-    assert set(shown[0]) == set(shown[1]) == set(shown[5]) == {"estimates", "width", "precision"}
-    assert shown[2][0] == "estimates"
-    assert shown[3][0] == "odds"
-    assert shown[4] == ["urns"]
 
 
 BRIDGES = """# Bridges

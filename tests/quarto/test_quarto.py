@@ -130,17 +130,6 @@ def test_the_instructors_version(book):
     assert "02-describing.md:" in done.stdout
 
 
-def test_a_native_block_stops_the_render(book):
-    chapter = book / "02-describing.md"
-    before = text(chapter).count("\n")
-    write(chapter, f"{text(chapter)}\n---\ntype: exercise\n---\n\n## Practice\n\nMore of it.\n")
-    done = do("quarto", "render", folder=book)
-    assert done.returncode != 0
-    assert f"02-describing.md:{before + 2}: " in done.stdout
-    assert "lmm convert --to div 02-describing.md" in done.stdout
-    assert not (book / "_book" / "02-describing.html").exists()
-
-
 def tools(folder, *names):
     """A PATH with Quarto and those of our commands that are named."""
     folder.mkdir()
@@ -179,16 +168,6 @@ def test_a_leak_fails_the_render(book):
     assert done.returncode != 0
     assert "07-computing.qmd:" in done.stdout
     assert "This part is left out of the notes, but stands in _book/" in done.stdout
-
-
-def test_a_partial_render_indexes_its_page_alone(book):
-    assert do("quarto", "render", folder=book).returncode == 0
-    for name in ("01-data.md", "07-computing.qmd"):
-        write(book / name, text(book / name).replace("students", "zyzzyvas"))
-    assert do("quarto", "render", "07-computing.qmd", folder=book).returncode == 0
-    unchanged = "1 document unchanged"
-    assert unchanged in do("lmm", "index", "07-computing.qmd", "--dry-run", folder=book).stdout
-    assert unchanged not in do("lmm", "index", "01-data.md", "--dry-run", folder=book).stdout
 
 
 # Boxes, references, whole pages and slips
