@@ -1,8 +1,6 @@
 """Ranks and measures of retrieval, and the sections that a file of questions names."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lmm_core.errors import QuestionsError, ToolError
 from lmm_core.indexing.passages import build_material, section_address
@@ -63,12 +61,10 @@ def test_the_annotated_questions_are_those_of_all_sections():
 @pytest.mark.parametrize(
     ("name", "found", "rank"),
     [
-        ("Spread", (1, 3), 1),
         ("Spread", (3, 2, 1), 2),  # a subsection is part of it
         ("The variance", (1, 3, 2), 3),  # the section around it is not
         ("a.md#centre", (5, 3), 2),  # another document's section of this name
         ("Spread", (3, 4, 5), None),
-        ("Spread", (), None),
         ("book/b.md", (1, 5), 2),
     ],
 )
@@ -83,14 +79,6 @@ def test_measures_of_known_ranks():
     assert [hit_at(ranked, k) for k in (1, 3, 5, 10, DEPTH)] == [0.2, 0.4, 0.6, 0.6, 0.8]
     assert mean_reciprocal_rank(ranked) == pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 11) / 5)
     assert hit_at([], 5) == mean_reciprocal_rank([]) == 0
-
-
-@given(st.lists(st.none() | st.integers(1, DEPTH), min_size=1))
-def test_measures_keep_their_order(ranks):
-    ranked = outcomes(*ranks)
-    curve = [hit_at(ranked, k) for k in range(1, DEPTH + 1)]
-    assert curve == sorted(curve)
-    assert curve[0] <= mean_reciprocal_rank(ranked) + 1e-9 <= curve[-1] + 2e-9
 
 
 def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():
@@ -108,11 +96,8 @@ def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():
     [
         ("the  Variance", "a.md#the-variance"),
         ("Spread > The variance", "a.md#the-variance"),
-        ("Course > Spread > The variance", "a.md#the-variance"),
         ("#the-variance", "a.md#the-variance"),
         ("b.md#centre", "book/b.md#centre"),
-        ("book/b.md#centre", "book/b.md#centre"),
-        ("b.md", "book/b.md"),
     ],
 )
 def test_a_section_is_named_by_title_titles_anchor_or_file(name, found):
@@ -130,11 +115,8 @@ def test_a_document_named_as_its_only_heading_is_meant_as_a_whole():
     ("name", "says"),
     [
         ("Centre", "may be any of a.md#2 (Centre), book/b.md#1 (Centre)"),
-        ("#centre", "may be any of a.md#2"),
         ("Variance", "Was one of these meant: a.md#1.1 (The variance)"),
-        ("a.md#spraed", "a.md#1 (Spread)"),
         ("Quantum gravity", "outline lists what there is"),
-        ("#", "there is no section '#'"),
     ],
 )
 def test_an_unknown_name_is_told_with_those_that_come_near(name, says):
@@ -143,17 +125,10 @@ def test_an_unknown_name_is_told_with_those_that_come_near(name, says):
     assert says in str(told.value)
 
 
-def test_all_wrong_sections_of_a_file_are_told_at_once():
-    asked = [
-        LabelledQuestion("a", "Spread", "s.csv:2"),
-        LabelledQuestion("b", "Spred", "s.csv:3"),
-        LabelledQuestion("c", "", "s.csv:4"),
-        LabelledQuestion("d", "Centre", "s.csv:5"),
-    ]
-    with pytest.raises(
-        QuestionsError, match=r"s.csv:3: there is no document or section 'Spred'. .*a.md#1 .*\ns.csv:5: 'Centre' may be"
-    ):
-        label_questions(asked, MATERIAL)
-    assert [(one.question, one.origin) for one in label_questions([asked[0], asked[2]], MATERIAL)] == [
-        ("a", "students")
-    ]
+def test_all_wrong_sections_of_a_file_are_reported_at_once():
+    right, open_one = LabelledQuestion("a", "Spread", "s.csv:2"), LabelledQuestion("c", "", "s.csv:4")
+    wrong = [LabelledQuestion("b", "Spred", "s.csv:3"), LabelledQuestion("d", "Centre", "s.csv:5")]
+    message = r"s.csv:3: there is no document or section 'Spred'. .*a.md#1 .*\ns.csv:5: 'Centre' may be"
+    with pytest.raises(QuestionsError, match=message):
+        label_questions([right, *wrong, open_one], MATERIAL)
+    assert [labelled.question for labelled in label_questions([right, open_one], MATERIAL)] == ["a"]

@@ -1,12 +1,7 @@
 """The table of contents."""
 
-import unicodedata
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lmm_core.retrieve.plain_text import plain_title
 from lmm_core.study.outline import make_outline, reading_minutes, show_minutes, show_outline
 from tests.retrieve.from_files import material
 
@@ -52,7 +47,6 @@ def test_titles_types_and_times():
 
 def test_what_is_typed_in_sections_that_are_not_shown_counts_above():
     assert lines(NOTES, level=1) == "1 min  Notes on chance  [exercise, topic]  (notes.md)\n"
-    assert "The die  [exercise, topic]" in lines(NOTES, level=2)
 
 
 def test_summaries():
@@ -74,29 +68,6 @@ def test_an_outline_as_data():
     document, die, loaded, _ = make_outline(material(NOTES))
     assert (document.id, die.id, loaded.id) == ("notes.md", "notes.md#1", "notes.md#1.1")
     assert (die.anchor, die.level, die.place, die.summary) == ("sec-die", 1, "notes.md:11-23", "What a die is.")
-
-
-@pytest.mark.parametrize(
-    ("title", "shown"),
-    [
-        ("The *t* test {#sec-t .unnumbered}", "The t test"),
-        ("`mean()` and **median**", "mean() and median"),
-        ("What $R^2$ and $a_i*b*c_j$ say[^1]", "What $R^2$ and $a_i*b*c_j$ say"),
-        ("A [link](http://x.org) to_be snake_case_name", "A link to_be snake_case_name"),
-        ("2 * 3 * 4", "2 * 3 * 4"),
-        ("***both***", "both"),
-        ("red\x1b[31m", "red[31m"),
-        ("می\u200cشود", "می\u200cشود"),  # its joiner is part of the word
-    ],
-)
-def test_plain_titles(title, shown):
-    assert plain_title(title) == shown
-
-
-@given(st.text(max_size=200))
-def test_no_title_steers_a_terminal(title):
-    assert "Cc" not in map(unicodedata.category, plain_title(title))
-    plain_title(title).encode("utf-8")
 
 
 def test_times():

@@ -1,7 +1,6 @@
 """What students asked, as the teacher sees it, and its page."""
 
 import re
-import time
 from dataclasses import replace
 from html import unescape
 
@@ -45,14 +44,6 @@ def test_sections_that_answer_and_those_that_nobody_needed(course):
     assert cited[ASH] == 0 and "About ash" in asked_page(overview_of(course, turns)).partition("nobody needed")[2]
 
 
-def test_a_section_that_is_gone_is_left_out(course):
-    moved = [
-        replace(one, sources=tuple(replace(source, section="old.md#x") for source in one.sources))
-        for one in make_turns(9)
-    ]
-    assert not any(one.cited for one in overview_of(course, moved).sections)
-
-
 def test_small_groups_are_shown_only_where_the_teacher_says_so(course):
     said = "my name is Anna Meier and I failed"
     alone = replace(make_turns(1)[0], id="x", question=said, comment="Hello", outcome="refused", sources=())
@@ -62,17 +53,11 @@ def test_small_groups_are_shown_only_where_the_teacher_says_so(course):
     assert "Anna" in asked_page(overview_of(course, turns, fewest=1))
 
 
-def test_a_group_of_one_conversation_is_small_however_much_is_asked_in_it(course):
-    turns = [replace(turn, conversation="a", question="what of birds", outcome="refused") for turn in make_turns(9)]
-    found = overview_of(course, turns)
-    assert (found.failures, found.small) == ((), 2)
-
-
 def test_without_conversations_questions_are_counted(course):
-    turns = [replace(turn, conversation="") for turn in make_turns(30)]
-    found = overview_of(course, turns)
+    found = overview_of(course, [replace(turn, conversation="") for turn in make_turns(30)])
     assert found.conversations == 0 and found.subjects
     assert "30 questions, " in asked_page(found)
+    assert "0 questions" in asked_page(overview_of(course, []))
 
 
 def test_the_page_names_nobody(course):
@@ -82,46 +67,17 @@ def test_the_page_names_nobody(course):
     assert re.findall(r"https?://|\bsrc=|href=|<script|@import|url\(", page) == []
 
 
-def test_nothing_recorded_is_a_page_too(course):
-    assert "0 questions" in asked_page(overview_of(course, []))
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_what_a_student_typed_is_shown_and_does_nothing(course, text):
-    turns = [replace(turn, question=text, comment=text) for turn in make_turns(12)]
+def test_what_a_student_typed_is_shown_and_does_nothing(course):
     plain = asked_page(overview_of(course, make_turns(12)))
-    page = asked_page(overview_of(course, turns))
-    assert set(re.findall(r"<[a-z]+", page)) <= set(re.findall(r"<[a-z]+", plain))
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", page)
-    assert " ".join(printable(text).split()) in unescape(page)
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_questions_change_no_other_group(course, text):
-    turns = make_turns(60)
-    others = [replace(turn, id=f"x{turn.id}", question=text, outcome="refused", sources=()) for turn in turns[:20]]
-    before, after = overview_of(course, turns).failures, overview_of(course, [*turns, *others]).failures
-    shown = " ".join(text.split())
-    assert [(one.name, one.questions) for one in after if one.name != shown] == [
-        (one.name, one.questions) for one in before
-    ]
+    for text in HOSTILE:
+        turns = [replace(turn, question=text, comment=text) for turn in make_turns(12)]
+        page = asked_page(overview_of(course, turns))
+        assert set(re.findall(r"<[a-z]+", page)) <= set(re.findall(r"<[a-z]+", plain))
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", page)
+        assert " ".join(printable(text).split()) in unescape(page)
 
 
 def test_what_is_long_is_cut(course):
     turns = [replace(turn, question="oak " * 500, comment="elm " * 500) for turn in make_turns(12)]
     found = overview_of(course, turns)
     assert len(found.subjects[0].name) <= LONGEST and all(len(one.text) <= LONGEST for one in found.comments)
-
-
-@pytest.mark.slow
-def test_ten_thousand_conversations_are_a_page_in_seconds(course):
-    words = [f"{first}{last}" for first in ("leaf", "root", "bark", "seed", "twig") for last in range(400)]
-    turns = [
-        replace(turn, conversation=turn.id, question=f"{turn.question} {words[at % 2000]} {words[at % 1999]}",
-                comment=f"{words[at % 500]} is missing " * 8)
-        for at, turn in enumerate(make_turns(10_000))
-    ]  # fmt: skip
-    began = time.process_time()
-    page = asked_page(overview_of(course, turns))
-    assert time.process_time() - began < 60  # about 6 on a machine of 2025
-    assert len(page.encode("utf-8")) < 2_000_000

@@ -76,10 +76,6 @@ def test_it_is_light_or_dark_as_the_reader_wants(opened):
     assert background(opened(color_scheme="dark")) < 60
 
 
-def test_its_style_is_allowed_by_its_own_policy(opened):
-    assert opened().evaluate("getComputedStyle(document.querySelector('.groups')).display") == "grid"
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_reaches_beyond_the_page(opened, size):
     page = opened(size)
@@ -87,22 +83,13 @@ def test_nothing_reaches_beyond_the_page(opened, size):
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
 def test_axe_finds_nothing(opened, size, scheme, request):
     source = axe(request.config.cache)
     page = opened(size, color_scheme=scheme, bypass_csp=True)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     page.add_script_tag(content=source)
     assert page.evaluate(VIOLATIONS) == []
-
-
-def test_it_is_read_with_the_keyboard(opened):
-    page = opened()
-    first = page.locator("summary").first
-    first.focus()
-    page.keyboard.press("Enter")
-    assert page.locator("details").first.get_attribute("open") is not None
 
 
 def test_it_prints_dark_on_white_with_all_groups(opened, tmp_path):

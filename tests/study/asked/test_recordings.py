@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -32,7 +30,6 @@ WHY = RecordedTurn(
     asked_tokens=812,
     answered_tokens=96,
 )
-HOSTILE = "<script>alert(1)</script>\x1b[2J\x00'); DROP TABLE turns; -- \ud800"
 
 
 @pytest.fixture
@@ -67,26 +64,11 @@ def test_a_judgement_replaces_the_one_before(recordings: Recordings) -> None:
     assert recordings.turns() == [replace(WHY, thumb=-1, comment="wrong sign")]
 
 
-def test_hostile_text_is_only_text(recordings: Recordings) -> None:
-    recordings.add(replace(WHY, question=HOSTILE))
-    recordings.judge(WHY.id, -1, HOSTILE)
-    (turn,) = recordings.turns()
-    assert turn.question == turn.comment == HOSTILE.replace("\ud800", "?")
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
 def test_only_its_owner_can_read_the_files(recordings: Recordings) -> None:
     recordings.add(WHY)
     modes = {path.name: path.stat().st_mode & 0o777 for path in recordings.path.parent.glob("asked.sqlite*")}
     assert modes == {"asked.sqlite": 0o600, "asked.sqlite-wal": 0o600, "asked.sqlite-shm": 0o600}
-
-
-def test_git_ignores_them(recordings: Recordings) -> None:
-    root = recordings.path.parents[1]
-    subprocess.run(["git", "init", "-q", root], check=True)
-    recordings.add(WHY)
-    status = subprocess.run(["git", "-C", root, "status", "--porcelain", "-uall"], capture_output=True, text=True)
-    assert status.stdout == ""
 
 
 # Forgetting
@@ -97,14 +79,13 @@ def bytes_on_disk(recordings: Recordings) -> bytes:
 
 
 def test_what_is_forgotten_is_gone_from_every_file(recordings: Recordings) -> None:
-    for number in range(200):
+    for number in range(20):
         recordings.add(asked(f"My name is Zebulon{number}. " + "Why? " * 300, number))
-    recordings.add(asked("What is a mean?", 999))
-    assert b"Zebulon77." in bytes_on_disk(recordings)
-    assert recordings.forget("zebulon77") == 1
-    assert b"Zebulon77." not in bytes_on_disk(recordings)
-    assert b"Zebulon78." in bytes_on_disk(recordings)
-    assert recordings.delete() == 200
+    assert b"Zebulon7." in bytes_on_disk(recordings)
+    assert recordings.forget("zebulon7") == 1
+    assert b"Zebulon7." not in bytes_on_disk(recordings)
+    assert b"Zebulon8." in bytes_on_disk(recordings)
+    assert recordings.delete() == 19
     assert b"Zebulon" not in bytes_on_disk(recordings)
     assert recordings.turns() == []
 
@@ -116,6 +97,8 @@ def test_a_word_is_forgotten_wherever_a_student_or_an_answer_said_it(recordings:
     recordings.add(asked("Are means annual?", 4))
     assert recordings.forget("anna") == 3
     assert [turn.question for turn in recordings.turns()] == ["Are means annual?"]
+    with pytest.raises(RecordingError, match="say which one"):
+        recordings.forget("  ")
 
 
 @pytest.mark.parametrize(
@@ -123,12 +106,9 @@ def test_a_word_is_forgotten_wherever_a_student_or_an_answer_said_it(recordings:
     [
         ("Anna Müller", "ich bin Anna\n Müller", True),
         ("Mu\u0308ller", "Frau Müller fragt", True),
-        ("STRASSE 4", "Straße 4, bitte", True),
-        ("Ann", "Anna", False),
-        ("anna@uni.example", "mail anna@uni.example!", True),
         ("0176 123", "call 0176 1234", False),
         ("安娜", "我叫安娜吗", True),
-        ("ann", "安ann娜", True),
+        ("o'neil", "My name is O’Neil", True),
         (".*", "anything", False),
         ("C++", "why C++?", True),
     ],
@@ -138,11 +118,6 @@ def test_a_word_is_whole_where_the_script_has_spaces(
 ) -> None:
     recordings.add(asked(question))
     assert recordings.forget(word) == found
-
-
-def test_forgetting_needs_a_word(recordings: Recordings) -> None:
-    with pytest.raises(RecordingError, match="say which one"):
-        recordings.forget("  ")
 
 
 def test_old_turns_expire(recordings: Recordings) -> None:
@@ -157,31 +132,23 @@ def test_old_turns_expire(recordings: Recordings) -> None:
 
 # Several at once
 
-ANOTHER = """
-import sys
-from pathlib import Path
-from lmm_core.study.asked import recordings as recordings_module
-from lmm_core.study.asked.recordings import Recordings
-from lmm_core.study.asked.recordings import RecordedTurn
 
-recordings = Recordings(Path(sys.argv[1]))
-for number in range(50):
-    recordings.add(RecordedTurn(f"{sys.argv[2]} {number}", "", "2026-11-22T14", "Why?"))
-"""
+def test_threads_record_at_the_same_time(recordings: Recordings) -> None:
+    other = Recordings(recordings.path)
 
+    def record(recordings: Recordings, number: int) -> None:
+        for at in range(50):
+            recordings.add(asked("Why?", 1000 * number + at))
 
-def test_threads_and_processes_record_at_the_same_time(recordings: Recordings) -> None:
-    others = [subprocess.Popen([sys.executable, "-c", ANOTHER, recordings.path, f"{n}"]) for n in (1, 2)]
     threads = [
-        threading.Thread(target=lambda n=n: [recordings.add(asked(f"{n}", 1000 * n + i)) for i in range(50)])
-        for n in (3, 4)
+        threading.Thread(target=record, args=(each, n)) for n, each in enumerate((recordings, recordings, other))
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [other.wait(60) for other in others] == [0, 0]
-    assert len(recordings.turns()) == 200
+    other.close()
+    assert len(recordings.turns()) == 150
 
 
 def test_a_file_that_was_removed_meanwhile_is_made_again(recordings: Recordings) -> None:
@@ -209,8 +176,8 @@ def test_a_locked_file_is_an_error_that_says_so(recordings: Recordings) -> None:
     assert len(recordings.turns()) == 2
 
 
-@pytest.mark.parametrize("data", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
-def test_a_broken_file_is_an_error_until_it_is_deleted(recordings: Recordings, data: bytes) -> None:
+def test_a_broken_file_is_an_error_until_it_is_deleted(recordings: Recordings) -> None:
+    data = b"SQLite format 3\0" + b"\xff" * 5000
     recordings.path.parent.mkdir()
     recordings.path.write_bytes(data)
     for work in (lambda: recordings.add(WHY), recordings.turns, lambda: recordings.forget("a")):
@@ -220,19 +187,6 @@ def test_a_broken_file_is_an_error_until_it_is_deleted(recordings: Recordings, d
     recordings.delete()
     recordings.add(WHY)
     assert recordings.turns() == [WHY]
-
-
-def test_pages_broken_later_are_an_error_too(recordings: Recordings) -> None:
-    for number in range(100):
-        recordings.add(asked("Why? " * 200, number))
-    recordings.close()
-    with recordings.path.open("r+b") as file:
-        file.seek(4096)
-        file.write(os.urandom(20 * 4096))
-    with pytest.raises(RecordingError, match=r"asked\.sqlite: "):
-        recordings.turns()
-    recordings.delete()
-    assert recordings.turns() == []
 
 
 def test_the_database_of_another_program_is_left_alone(recordings: Recordings) -> None:
@@ -246,14 +200,6 @@ def test_the_database_of_another_program_is_left_alone(recordings: Recordings) -
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("turns",)]
 
 
-def test_a_turn_that_was_changed_by_hand_is_an_error(recordings: Recordings) -> None:
-    recordings.add(WHY)
-    with closing(sqlite3.connect(recordings.path)) as other, other:
-        other.execute("UPDATE turns SET sources = '[1]'")
-    with pytest.raises(RecordingError, match="that lmm has not written"):
-        recordings.turns()
-
-
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
 def test_a_link_leads_nowhere(recordings: Recordings, tmp_path: Path, ending: str) -> None:
     (tmp_path / "elsewhere").write_text("")
@@ -264,14 +210,6 @@ def test_a_link_leads_nowhere(recordings: Recordings, tmp_path: Path, ending: st
     assert (tmp_path / "elsewhere").read_text() == ""
 
 
-def test_a_folder_that_is_a_link_leads_nowhere(recordings: Recordings, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    recordings.path.parent.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
-    with pytest.raises(RecordingError, match="is a link"):
-        recordings.add(WHY)
-    assert not list((tmp_path / "elsewhere").iterdir())
-
-
 def test_a_full_disk_is_an_error_and_nothing_is_lost(recordings: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recordings_module, "MOST_PAGES", 20)  # to SQLite, a full file is a full disk
     recordings.add(WHY)
@@ -280,8 +218,3 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost(recordings: Recordings, mon
     recordings.add(asked("Why?", 3))
     assert [turn.id for turn in recordings.turns()] == [WHY.id, f"{3:032x}"]
     assert recordings.delete() == 2
-
-
-def test_a_name_is_forgotten_whichever_apostrophe_it_has(recordings: Recordings) -> None:
-    recordings.add(replace(WHY, question="My name is O’Neil"))
-    assert recordings.forget("o'neil") == 1
