@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from lmm_core.errors import TokenError
+from lmm_core.serving import tokens
 from lmm_core.serving.tokens import TokenFile, add_token, read_tokens, revoke_token, tokens_path
 from tests.indexing import lmm
 from tests.serving import ASK, Served, command
@@ -31,7 +32,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash_that_only_its_owner_reads(tmp_
     assert TokenFile(tmp_path).name_of(b"x" * 32) is None
 
 
-@pytest.mark.parametrize("name", ["", " x", "../x", "a\nb", "a\x1b[2J", "x" * 61, '"'])
+@pytest.mark.parametrize("name", ["", "../x", "a\x1b[2J", "x" * 61])
 def test_a_name_is_a_word_or_some(tmp_path, name):
     with pytest.raises(TokenError, match="name of a token"):
         add_token(tmp_path, name)
@@ -58,17 +59,15 @@ def test_with_tokens_only_their_holders_are_answered_and_a_revoked_one_no_more(o
 def test_the_token_of_the_environment_holds_beside_them(own_course):
     token = add_token(own_course, "biology")
     with Served(own_course, token="sesame") as served:
-        for given in ("sesame", token):
-            assert served.client.get("/health", headers=bearer(given)).status_code == 200
-        assert served.client.get("/health", headers=bearer("sesam")).status_code == 401
+        statuses = [served.client.get("/health", headers=bearer(given)).status_code for given in ("sesame", token, "x")]
+    assert statuses == [200, 200, 401]
 
 
 def test_wrong_tokens_count_as_questions_wherever_they_are_tried(own_course):
     """Else a weak one could be found by pages of the notes, which count little."""
-    for path in ("/site/x.html", "/outline", "/health"):
-        with Served(own_course, token="sesame", rate=2) as served:
-            statuses = [served.client.get(path, headers=bearer(f"guess{n}")).status_code for n in range(4)]
-            assert statuses == [401, 401, 429, 429], path
+    with Served(own_course, token="sesame", rate=2) as served:
+        statuses = [served.client.get("/outline", headers=bearer(f"guess{n}")).status_code for n in range(4)]
+    assert statuses == [401, 401, 429, 429]
     with Served(own_course, token="sesame", rate=2) as served:  # a page that asks for the token does not count so much
         assert [served.client.get("/site/x.html").status_code for _ in range(4)] == [401] * 4
 
@@ -95,22 +94,9 @@ def test_the_box_of_a_course_site_asks_with_the_token_of_a_group(own_course):
         assert served.client.post("/judge", json=judged, headers=strange).status_code == 403
 
 
-def test_answers_are_judged_by_those_who_may_ask(own_course):
-    token = add_token(own_course, "biology")
-    with Served(own_course, record="questions") as served:
-        done = served.events(ASK, headers=bearer(token))[-1][1]
-        judged = {"id": done["id"], "thumb": -1}
-        assert served.client.post("/judge", json=judged).status_code == 401
-        assert served.client.post("/judge", json=judged, headers=bearer(token)).status_code == 200
-    recorded = b"".join(path.read_bytes() for path in (own_course / ".lmm").glob("asked.sqlite*"))
-    assert recorded and b"biology" not in recorded and token.encode() not in recorded
-
-
 @pytest.mark.parametrize(
-    "data",
-    [b"", b"{", b"[]", b"\xff\xfe", b'{"format": 2, "tokens": []}', b'{"format": 1, "tokens": [{"name": "x"}]}',
-     b'{"format": 1, "tokens": [{"name": "x", "sha256": "", "made": ""}]}', b"[" * 100_000, b" " * 1_000_001],
-)  # fmt: skip
+    "data", [b"{", b'{"format": 2, "tokens": []}', b'{"format": 1, "tokens": [{"name": "x"}]}', b" " * 1_000_001]
+)
 def test_a_damaged_file_lets_nobody_in(own_course, data):
     token = add_token(own_course, "biology")
     with Served(own_course, token="sesame") as served:
@@ -123,27 +109,26 @@ def test_a_damaged_file_lets_nobody_in(own_course, data):
 
 def test_a_file_that_others_may_read_or_that_is_none_lets_nobody_in(own_course):
     token, path = add_token(own_course, "biology"), tokens_path(own_course)
+
+    def status():
+        return served.client.get("/health", headers=bearer(token)).status_code
+
     with Served(own_course) as served:
         path.chmod(0o644)  # as one that has come with a cloned folder
-        assert served.client.get("/health", headers=bearer(token)).status_code == 503
+        assert status() == 503
         path.chmod(0o600)
-        assert served.client.get("/health", headers=bearer(token)).status_code == 200
+        assert status() == 200
         path.rename(path.with_name("elsewhere.json"))
-        assert served.client.get("/health", headers=bearer(token)).status_code == 503  # gone, while it runs
+        assert status() == 503  # gone, while it runs
         path.symlink_to("elsewhere.json")
-        assert served.client.get("/health", headers=bearer(token)).status_code == 503
+        assert status() == 503
         path.unlink()
         os.mkfifo(path, 0o600)
-        assert served.client.get("/health", headers=bearer(token)).status_code == 503
-        path.unlink()
-        path.mkdir(0o700)
-        assert served.client.get("/health", headers=bearer(token)).status_code == 503
+        assert status() == 503
 
 
 def test_a_change_at_the_same_time_is_not_lost(tmp_path, monkeypatch):
     """Another `add` comes between reading and writing."""
-    from lmm_core.serving import tokens
-
     add_token(tmp_path, "first")
     real = tokens.replace_file
 
@@ -170,10 +155,7 @@ def test_the_commands_make_list_and_revoke(own_course, monkeypatch):
     assert "nobody can ask" in lmm("serve token list")[1]
 
 
-def test_what_is_no_command_of_it_is_told():
-    assert "No such command" in lmm("serve tokens", status=2)[1]
-
-
+@pytest.mark.slow
 def test_it_says_at_its_start_who_may_ask_and_does_not_start_with_a_damaged_file(own_course, monkeypatch):
     add_token(own_course, "biology")
     with command(own_course) as (process, _):

@@ -2,24 +2,19 @@
 
 import json
 import re
-import sqlite3
-import time
 from contextlib import closing
 
 import pytest
 
 from lmm_core.errors import ConfigError
-from lmm_core.serving import recorder as serving_recorder
 from lmm_core.serving.recorder import describe_recording
 from lmm_core.settings.project import load_project
 from lmm_core.settings.tables import ServeOptions
-from lmm_core.study.asked import recordings as recordings_module
 from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
 from tests.commands import write
-from tests.effort import PATIENCE
 from tests.indexing import lmm
 from tests.model_server import ModelServer, parts_of
-from tests.serving import ASK, Served, command
+from tests.serving import ASK, Served
 
 CUP = {"question": "Who won the cup in the garden of the oak last year?"}
 PAGE = "c" * 32
@@ -68,13 +63,6 @@ def test_a_conversation_is_recorded_with_what_was_found(own_course, model):
     assert turn.asked_tokens > turn.answered_tokens > 0
 
 
-def test_tokens_are_those_of_this_answer_alone(own_course, model):
-    with Served(own_course, record="conversations") as served:
-        for _ in range(3):
-            served.events()
-    assert len({(turn.asked_tokens, turn.answered_tokens) for turn in recorded(own_course)}) == 1
-
-
 def test_of_questions_alone_no_answer_and_no_conversation_is_recorded(own_course):
     with Served(own_course, record="questions") as served:
         done = served.events(ASK | {"conversation": PAGE})[-1][1]
@@ -97,9 +85,11 @@ def test_bench_reads_what_was_asked(own_course, monkeypatch):
 def test_what_the_notes_do_not_answer_is_recorded_as_refused(own_course):
     with Served(own_course, record="conversations") as served:
         served.events(CUP)
-    (turn,) = recorded(own_course)
-    assert (turn.outcome, turn.by) == ("refused", "extractive/default")
-    assert turn.sources and not any(source.cited for source in turn.sources)
+        served.events(CUP)
+    first, second = recorded(own_course)
+    assert (first.outcome, first.by) == ("refused", "extractive/default")
+    assert first.sources and not any(source.cited for source in first.sources)
+    assert first.conversation != second.conversation  # nothing joins those of who sends none
 
 
 def test_an_answer_that_cites_though_it_refuses_is_partly_one(own_course, model):
@@ -133,14 +123,6 @@ def test_who_stops_an_answer_is_recorded_so(own_course, model):
     assert turn.answer.startswith("word")
 
 
-def test_an_answer_that_takes_too_long_is_broken_not_stopped(own_course, model):
-    model.reply, model.pause = "word " * 500, 0.1
-    with Served(own_course, record="conversations", timeout=1.5) as served:
-        assert served.events()[-1][0] == "error"
-    (turn,) = recorded(own_course)
-    assert turn.outcome == "broken"
-
-
 def test_nothing_tells_who_asked_or_when(own_course):
     with Served(own_course, record="conversations", proxies=("127.0.0.1",)) as served:
         headers = {"X-Forwarded-For": "203.0.113.77", "User-Agent": "Zebulon/1", "Cookie": "session=Zebulon"}
@@ -163,40 +145,20 @@ def test_answers_are_judged(own_course):
     assert (turn.thumb, turn.comment) == (-1, f"{HOSTILE}?")
 
 
-@pytest.mark.parametrize(
-    ("judgement", "status", "told"),
-    [
+def test_judgements_that_are_none(own_course):
+    wrong = [
         ({"id": "f" * 32, "thumb": 1}, 404, "no such answer"),
         ({"id": "' OR 1=1 --", "thumb": 1}, 400, "32 random"),
-        ({"thumb": 1}, 400, "32 random"),
-        ({"id": "f" * 32, "thumb": 7}, 400, "1, -1 or 0"),
         ({"id": "f" * 32, "thumb": True}, 400, "1, -1 or 0"),
-        ({"id": "f" * 32, "thumb": 1, "comment": ["x"]}, 400, "comment should be a text"),
         ({"id": "f" * 32, "thumb": 1, "comment": "x" * 2001}, 413, "2,000 characters"),
         (["f"], 400, "should be {"),
-    ],
-)
-def test_judgements_that_are_none(own_course, judgement, status, told):
+    ]
     with Served(own_course, record="conversations") as served:
-        said = served.client.post("/judge", json=judgement)
-    assert said.status_code == status
-    assert told in said.json()["error"]
-
-
-def test_judgements_are_limited_like_questions_and_need_the_token(own_course):
-    with Served(own_course, token="sesame", record="questions", rate=2) as served:
-        judge = {"json": {"id": "f" * 32, "thumb": 1}, "headers": {"Authorization": "Bearer sesame"}}
-        assert served.client.post("/judge", json=judge["json"]).status_code == 401
-        assert [served.client.post("/judge", **judge).status_code for _ in range(2)] == [404, 429]
-
-
-def test_a_conversation_is_a_random_number_or_nothing(own_course):
-    with Served(own_course, record="conversations") as served:
-        said = served.client.post("/ask", json=ASK | {"conversation": "anna.mueller@example.org"})
-        assert (said.status_code, "32 random" in said.json()["error"]) == (400, True)
-        served.events()
-        served.events()
-    assert len({turn.conversation for turn in recorded(own_course)}) == 2
+        for judgement, status, message in wrong:
+            refused = served.client.post("/judge", json=judgement)
+            assert refused.status_code == status and message in refused.json()["error"]
+        refused = served.client.post("/ask", json=ASK | {"conversation": "anna.mueller@example.org"})
+        assert refused.status_code == 400 and "32 random" in refused.json()["error"]
 
 
 # Nothing of this ever costs an answer
@@ -214,31 +176,6 @@ def test_a_broken_file_costs_no_answer(own_course):
     assert ASK["question"] not in "".join(served.log)
 
 
-def test_a_locked_file_costs_no_answer_and_no_time(own_course, monkeypatch):
-    with closing(Recordings(recordings_path(own_course))) as recordings:
-        recordings.add(RecordedTurn("a" * 32, "", "2026-11-22T14", "Why?"))
-    monkeypatch.setattr(serving_recorder, "Recordings", lambda path: Recordings(path, patience=0.2))
-    with closing(sqlite3.connect(recordings_path(own_course), isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        with Served(own_course, record="conversations") as served:
-            assert served.events()[-1][1]["answered"]
-            until = time.monotonic() + PATIENCE
-            while not any("another process is writing" in line for line in served.log) and time.monotonic() < until:
-                time.sleep(0.02)
-        other.execute("ROLLBACK")
-    assert any(line.startswith("not recorded: ") for line in served.log)
-
-
-def test_a_full_disk_costs_no_answer(own_course, monkeypatch):
-    monkeypatch.setattr(recordings_module, "MOST_PAGES", 20)  # to SQLite, a full file is a full disk
-    with Served(own_course, record="conversations", rate=1000) as served:
-        long = {"question": "How is the oak explained? " * 70}
-        for _ in range(20):
-            assert served.events(long)[-1][0] == "done"
-    assert any("full" in line for line in served.log if line.startswith("not recorded"))
-    assert 1 <= len(recorded(own_course)) < 20
-
-
 def test_what_is_recorded_is_said_to_everybody_before_they_ask(own_course):
     options = {"record": "questions", "keep_days": 30, "privacy": "https://example.org/privacy"}
     with Served(own_course, token="sesame", **options) as served:
@@ -246,13 +183,11 @@ def test_what_is_recorded_is_said_to_everybody_before_they_ask(own_course):
     assert {key: said[key] for key in options} == options
 
 
-def test_what_is_recorded_is_said_to_the_teacher(own_course):
+def test_what_is_recorded_is_said_to_the_teacher():
     assert describe_recording(ServeOptions()) == "recording: off (record in the section [serve])"
-    write(own_course / "config.toml", '[serve]\nrecord = "questions"\nkeep_days = 1\n')
-    with command(own_course) as (process, _):
-        pass
-    said = "recording: questions, without who asked, for 1 day, in .lmm/asked.sqlite; the pages say so\n"
-    assert said in process.said
+    options = ServeOptions(record="questions", keep_days=1)
+    wanted = "recording: questions, without who asked, for 1 day, in .lmm/asked.sqlite; the pages say so"
+    assert describe_recording(options) == wanted
 
 
 def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
@@ -267,21 +202,12 @@ def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('record = "all"', "serve.record"),
         ("keep_days = 0", "serve.keep_days"),
         ('privacy = "javascript:alert(1)"', "should be an address"),
-        ('privacy = "//evil.example"', "should be an address"),
         ('privacy = "../../x.html"', "should be an address"),
-        ('privacy = "/etc/passwd"', "should be an address"),
     ],
 )
 def test_settings_that_cannot_be(tmp_path, line, told):
     write(tmp_path / "config.toml", f"[serve]\n{line}\n")
     with pytest.raises(ConfigError, match=re.escape(told)):
         load_project(tmp_path / "-")
-
-
-@pytest.mark.parametrize("privacy", ["https://example.org/privacy", "privacy.html", "about/data use.html#what-we-keep"])
-def test_addresses_of_the_privacy_page(tmp_path, privacy):
-    write(tmp_path / "config.toml", f'[serve]\nprivacy = "{privacy}"\n')
-    assert load_project(tmp_path / "-").serve.privacy == privacy

@@ -1,6 +1,5 @@
 """`lmm serve`: the real server on loopback, asked over HTTP; the model's far end is a loopback server, too."""
 
-import asyncio
 import json
 import re
 import signal
@@ -18,9 +17,10 @@ from lmm_core.course.site import STYLE
 from lmm_core.indexing.collection import project_store
 from lmm_core.installation import install_command
 from lmm_core.quarto.extension import box_files as files_of_box
+from lmm_core.serving import access as serving_access
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
-from lmm_core.serving.access import ADDRESSES, Rates
+from lmm_core.serving.access import Rates
 from lmm_core.serving.page import box_files, home_page, our_texts, with_our_texts
 from lmm_core.settings.project import load_project
 from lmm_core.settings.tables import ServeOptions
@@ -54,22 +54,6 @@ def model(monkeypatch):
 
 
 # An answer
-
-
-def test_a_model_that_says_nothing_has_not_answered(course, model):
-    model(reply="<think>What might that be?</think>")
-    with Served(course) as served:
-        events = served.events()
-    assert events[-1] == ("error", {"error": serving_answers.NO_MODEL})
-    assert said(events) == ""
-
-
-def test_what_a_model_thinks_is_not_shown(course, model):
-    model(reply="<think>What might that be?</think>\n\nThe oak is explained [1].", pause=0.01)
-    with Served(course) as served:
-        events = served.events()
-    assert said(events) == "The oak is explained [1]."
-    assert len([name for name, _ in events if name == "part"]) > 3
 
 
 def test_an_answer_without_a_model_comes_with_its_sources(course):
@@ -139,13 +123,6 @@ def test_a_question_that_cannot_be_checked_is_not_answered(own_course, model):
     assert (response.status_code, len(server.requests)) == (503, 1)
 
 
-def test_without_a_model_it_is_said_that_no_subject_is_checked(own_course, monkeypatch):
-    write(own_course / "config.toml", REFUSING)
-    monkeypatch.chdir(own_course)
-    out, err = lmm("ask 'What is the oak?'")
-    assert "the oak is explained" in out and "no model tells what a question is about" in err
-
-
 def test_sources_that_a_tool_has_added_are_told(course, model):
     """The model reads a section that was not found, and cites it."""
     calls = iter([("read", {"name": "trees#2"}), None])
@@ -198,38 +175,20 @@ def test_what_a_model_has_said_before_it_stopped_stays(course, model):
 def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
     server = model(reply="Yes [1].", key="another")
     with Served(course) as served:
-        assert served.events()[-1] == ("error", {"error": serving_answers.NO_MODEL})
+        text = served.client.post("/ask", json=ASK).text
         server.key = None
         assert said(served.events()) == "Yes [1]."
+    assert events_in(text)[-1] == ("error", {"error": serving_answers.NO_MODEL})
+    assert not any(word in text for word in (KEY, "127.0.0.1", str(course), "Traceback"))
     log = "\n".join(served.log)
     assert "the server refuses the key (401): check $OPENAI_API_KEY" in log and KEY not in log
 
 
-def test_readers_are_told_nothing_of_the_server(course, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with Served(course) as served:
-        text = served.client.post("/ask", json=ASK).text
-    assert serving_answers.NO_MODEL in text
-    assert not any(word in text for word in (KEY, "127.0.0.1", str(course), "Traceback"))
-
-
-@pytest.mark.slow
-def test_a_model_that_says_nothing_for_long_is_given_up(course, model):
-    model(reply="one two three", pause=5.0)
-    with Served(course, idle_timeout=0.3) as served:
-        assert served.events()[-1] == ("error", {"error": serving_app.SLOW})
-
-
 @pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_ended(course, model):
-    words = (
-        f"{first}{second}combe" for first in "bcdfglmnprst" for second in "aeiou" * 4
-    )  # no loop, which would end it
-    model(reply=" ".join(words), pause=0.05)
-    with Served(course, timeout=6.0) as served:
-        events = served.events()
-    assert said(events) and events[-1] == ("error", {"error": serving_app.SLOW})
+    model(reply="one two three", pause=5.0)
+    with Served(course, timeout=1.0) as served:
+        assert served.events()[-1] == ("error", {"error": serving_app.SLOW})
 
 
 def test_replies_are_not_kept(course, model):
@@ -254,40 +213,33 @@ def test_what_a_model_thinks_is_not_shown_and_end_marks_are_taken_off(course, mo
 
 
 @pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("reply", ["", THOUGHT])
-def test_a_model_that_says_nothing_is_an_error_and_no_refusal(course, model, reply, stream):
-    model(reply=reply, stream=stream)
+def test_a_model_that_says_nothing_is_an_error_and_no_refusal(course, model, stream):
+    model(reply=THOUGHT, stream=stream)
     with Served(course) as served:
         events = served.events()
     assert [name for name, _ in events] == ["sources", "error"]
+    assert events[-1][1] == {"error": serving_answers.NO_MODEL}
     assert any("the model" in line for line in served.log)
 
 
 # Requests
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "said"),
-    [
-        (b"no", 400, "not JSON"),
-        (b"\xff\xfe", 400, "not JSON"),
+def test_what_cannot_be_asked(course):
+    wrong = [
         (b"[" * 100_000, 400, "not JSON"),
-        (b"[]", 400, "question"),
         (b"{}", 400, "question should be a text"),
         (b'{"question": " "}', 400, "empty"),
-        (b'{"question": "x", "history": {"a": 1}}', 400, "list"),
         (b'{"question": "x", "history": [1]}', 400, "history should hold"),
         (b'{"question": "x", "type": "poem"}', 400, "there is: exercise"),
         (json.dumps({"question": "x" * 10_000}).encode(), 413, "too long: it may have 2000 characters"),
         (b'{"question": "' + b"x" * 300_000 + b'"}', 413, "256 KB"),
-        (b'{"question": "oak \\ud83c"}', 200, "sources"),
-    ],
-)
-def test_what_cannot_be_asked(course, body, status, said):
+    ]
     with Served(course) as served:
-        response = served.client.post("/ask", content=body)
-    assert response.status_code == status
-    assert said in (response.text if status == 200 else response.json()["error"])
+        for body, status, message in wrong:
+            response = served.client.post("/ask", content=body)
+            assert response.status_code == status and message in response.json()["error"]
+        assert served.client.post("/ask", content=b'{"question": "oak \\ud83c"}').status_code == 200
 
 
 def test_a_body_is_held_to_its_limit_while_it_comes(course):
@@ -304,16 +256,15 @@ def test_a_body_is_held_to_its_limit_while_it_comes(course):
     assert sent < 20_000_000
 
 
-@pytest.mark.parametrize(
-    ("address", "status"),
-    [("/search", 400), ("/search?q=", 400), ("/search?q=x&k=no", 400), ("/search?q=x&k=500", 400), ("/ask", 405),
-     ("/search?q=oak&type=poem", 400), ("/nothing", 404), ("/box/../../config.toml", 404), ("//etc/passwd", 404)],
-)  # fmt: skip
-def test_what_is_not_there(course, address, status):
+def test_what_is_not_there(course):
+    addresses = {
+        "/search": 400, "/search?q=x&k=500": 400, "/search?q=oak&type=poem": 400, "/ask": 405, "/nothing": 404,
+        "/box/../../config.toml": 404, "//etc/passwd": 404,
+    }  # fmt: skip
     with Served(course) as served:
-        response = served.client.get(address)
-    assert response.status_code == status
-    assert response.json()["error"]
+        responses = {address: served.client.get(address) for address in addresses}
+    assert {address: response.status_code for address, response in responses.items()} == addresses
+    assert all(response.json()["error"] for response in responses.values())
 
 
 def test_search_outline_and_health(course):
@@ -333,29 +284,13 @@ def test_search_outline_and_health(course):
 
 def test_the_server_says_of_itself_what_the_teacher_has_written(course):
     voice = {"title": "Trees & shrubs", "greeting": "Hello! What would you like to know?", "language": "de-CH"}
-    with Served(course, token="sesame", max_question=20, **voice) as served:
+    with Served(course, max_question=20, **voice) as served:
         about = served.client.get("/about").json()
-        key = {"Authorization": "Bearer sesame"}
-        refused = [served.client.post("/ask", json={"question": asked}, headers=key) for asked in (" ", "oak " * 9)]
-    recording = {"record": "off", "keep_days": 365, "privacy": ""}
-    ours = our_texts("de")
-    too_long = "Die Frage ist zu lang: Sie darf 20 Zeichen haben."
-    texts = {"empty": ours["empty"], "too_long": too_long, "off_topic": ours["off_topic"]}
-    assert about == voice | recording | texts
-    assert [(one.status_code, one.json()["error"]) for one in refused] == [(400, ours["empty"]), (413, too_long)]
-
-
-def test_texts_that_the_teacher_has_not_written_are_in_the_language_of_the_course(course):
-    with Served(course, language="de") as served:
-        about = served.client.get("/about").json()
-    assert about["title"] == "Fragen an das Skript" and about["language"] == "de"
-    assert about["greeting"] == "" and about["too_long"].endswith("Sie darf 2000 Zeichen haben.")
-
-
-def test_what_the_server_says_of_itself_counts_little_and_not_nothing(course):
-    with Served(course, rate=1) as served:
-        answers = [served.client.get("/about").status_code for _ in range(12)]
-    assert set(answers) == {200, 429} and answers[:9] == [200] * 9
+        refused = served.client.post("/ask", json={"question": "oak " * 9})
+    ours, too_long = our_texts("de"), "Die Frage ist zu lang: Sie darf 20 Zeichen haben."
+    assert voice.items() < about.items()
+    assert (about["empty"], about["off_topic"], about["too_long"]) == (ours["empty"], ours["off_topic"], too_long)
+    assert (refused.status_code, refused.json()["error"]) == (413, too_long)
 
 
 def test_the_own_page_shows_the_texts_as_text(course):
@@ -368,74 +303,44 @@ def test_the_own_page_shows_the_texts_as_text(course):
 # Who may ask
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 200),
+def test_only_known_names_and_sites_are_answered(course):
+    wanted = [
         ({"Host": "localhost:99"}, 200),
         ({"Host": "192.168.1.7:80"}, 200),
-        ({"Host": "[::1]:80"}, 200),
         ({"Host": "ask.example.org"}, 200),
-        ({"Host": "evil.example"}, 421),
         ({"Host": "localhost.evil.example"}, 421),
         ({"Host": "[::1"}, 421),
         ({"Origin": SITE}, 200),
         ({"Host": "ask.example.org", "Origin": "https://ask.example.org"}, 200),
-        ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "https://course.example.org.evil.example"}, 403),
         ({"Origin": "http://localhost:1"}, 403),
         ({"Origin": "null"}, 403),
-    ],
-)
-def test_only_known_names_and_sites_are_answered(course, headers, status):
+    ]
     with Served(course, origins=(SITE,), hosts=("ask.example.org",)) as served:
-        response = served.client.get("/health", headers=headers)
-    assert response.status_code == status
-    assert response.headers.get("access-control-allow-origin") == (SITE if headers.get("Origin") == SITE else None)
+        for headers, status in wanted:
+            response = served.client.get("/health", headers=headers)
+            assert response.status_code == status, headers
+            allowed = SITE if headers.get("Origin") == SITE else None
+            assert response.headers.get("access-control-allow-origin") == allowed
 
 
-def test_a_site_that_is_allowed_may_ask_from_a_browser(course):
-    asks = {"Origin": SITE, "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": "content-type, authorization"}  # fmt: skip
-    with Served(course, origins=(SITE,), token="let me in", rate=1) as served:
-        allowed = served.client.options("/ask", headers=asks)
-        refused = served.client.options("/ask", headers=asks | {"Origin": "https://evil.example"})
-        key = {"Origin": SITE, "Authorization": "Bearer let me in"}
-        answers = [served.client.post("/ask", json=ASK, headers=key) for _ in range(2)]
-    assert allowed.status_code == 200 and allowed.headers["access-control-allow-origin"] == SITE
-    assert refused.status_code == 400 and "access-control-allow-origin" not in refused.headers
-    assert [answer.status_code for answer in answers] == [200, 429]
-    assert {answer.headers["access-control-allow-origin"] for answer in answers} == {SITE}
-    assert "Retry-After" in answers[1].headers["access-control-expose-headers"]
-
-
-def test_with_a_token_only_who_knows_it_is_answered(course):
+def test_without_the_token_there_is_the_page_with_its_scripts_alone(course):
     with Served(course, token="opén sesame", files=box_files(box(), STYLE)) as served:
-
-        def status(token, path="/health"):
-            headers = {"Authorization": token.encode()} if token else {}
-            return served.client.get(path, headers=headers).status_code
-
-        assert status("") == status("Bearer x") == status("Bearer opén") == status("Basic opén sesame") == 401
-        assert status("Bearer opén sesame") == 200
-        assert status("", "/") == status("", "/box/ask.js") == 200
-        assert status("", "/nothing") == 401
+        statuses = {path: served.client.get(path).status_code for path in ("/", "/box/ask.js", "/health", "/nothing")}
+        key = {"Authorization": "Bearer opén sesame".encode()}
+        assert served.client.get("/health", headers=key).status_code == 200
+    assert statuses == {"/": 200, "/box/ask.js": 200, "/health": 401, "/nothing": 401}
     assert "sesame" not in "\n".join(served.log)
 
 
-def test_who_asks_too_often_is_told_when_to_ask_again(course):
-    with Served(course, rate=2) as served:
-        answers = [served.client.post("/ask", json=ASK) for _ in range(3)]
-        other = served.client.post("/ask", json=ASK, headers={"X-Forwarded-For": "192.0.2.7"})
-    assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert 1 <= int(answers[2].headers["Retry-After"]) <= 30
-    assert other.status_code == 200
-
-
-def test_only_a_proxy_can_say_who_asks(course):
+def test_who_asks_too_often_is_asked_to_wait_and_only_a_proxy_can_say_who_asks(course):
     with Served(course, rate=1, proxies=("192.0.2.1",)) as served:
         answers = [served.client.post("/ask", json=ASK, headers={"X-Forwarded-For": f"192.0.2.{at}"}) for at in (7, 8)]
     assert [answer.status_code for answer in answers] == [200, 429]
+    assert 1 <= int(answers[1].headers["Retry-After"]) <= 60
+    with Served(course, rate=1) as served:  # by default, one on this machine
+        answers = [served.client.post("/ask", json=ASK, headers={"X-Forwarded-For": f"192.0.2.{at}"}) for at in (7, 8)]
+    assert [answer.status_code for answer in answers] == [200, 200]
 
 
 def test_a_bucket_fills_again():
@@ -447,12 +352,13 @@ def test_a_bucket_fills_again():
     assert [bool(rates.take("a")) for _ in range(3)] == [False, False, True]
 
 
-def test_one_line_has_one_bucket_and_there_are_not_too_many():
+def test_one_line_has_one_bucket_and_there_are_not_too_many(monkeypatch):
+    monkeypatch.setattr(serving_access, "ADDRESSES", 10)
     rates = Rates(1)
     assert not rates.take("2001:db8::1") and rates.take("2001:db8::ffff") and not rates.take("2001:db8:0:1::1")
-    for at in range(2 * ADDRESSES):
+    for at in range(20):
         rates.take(str(at))
-    assert len(rates._buckets) == ADDRESSES
+    assert len(rates._buckets) == 10
 
 
 def test_every_answer_has_headers_against_strange_scripts(course):
@@ -469,23 +375,6 @@ def test_every_answer_has_headers_against_strange_scripts(course):
 
 
 # Many at once
-
-
-@pytest.mark.slow
-def test_fifty_at_once(course, model):
-    server = model(
-        reply="The oak is explained [1].", delay=2.0
-    )  # in which 17 are looked up, however busy the machine is
-
-    async def work(address):
-        limits = httpx.Limits(max_connections=50)
-        async with httpx.AsyncClient(base_url=address, limits=limits, timeout=PATIENCE) as client:
-            return await asyncio.gather(*(client.post("/ask", json={"question": f"oak {at}?"}) for at in range(50)))
-
-    with Served(course, rate=1000) as served:
-        answers = asyncio.run(work(str(served.client.base_url)))
-    assert [said(events_in(answer.text)) for answer in answers] == ["The oak is explained [1]."] * 50
-    assert server.most_at_once > 16
 
 
 def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeypatch):
@@ -540,7 +429,7 @@ def test_a_refresh_is_seen(own_course):
 
 def test_an_index_that_is_written_is_waited_for(course):
     store = project_store(load_project(course / "-"))
-    timer = threading.Timer(1.5, store.close)
+    timer = threading.Timer(0.3, store.close)
     with Served(course) as served:
         timer.start()
         assert served.events()[-1][0] == "done"
@@ -642,24 +531,6 @@ def test_told_to_stop_it_finishes_its_answers(course, model):
         process.wait(PATIENCE)
 
 
-@pytest.mark.slow
-def test_at_its_start_it_says_what_can_be_asked(course, tmp_path):
-    with command(course) as (process, _):
-        assert process.said[0] == "1 document, 4 sections\n"
-    with command(tmp_path) as (process, _):
-        assert process.said[0] == "warning: Nothing is indexed here yet. To index the notes, run: lmm index .\n"
-
-
-@pytest.mark.long
-def test_the_command_serves_with_a_token_of_the_environment(course, monkeypatch):
-    monkeypatch.setenv("LMM_SERVE_TOKEN", "sesame")
-    with command(course) as (_, port):
-        address = f"http://127.0.0.1:{port}"
-        assert httpx.get(f"{address}/health").status_code == 401
-        assert httpx.get(f"{address}/health", headers={"Authorization": "Bearer sesame"}).status_code == 200
-        assert "<title>" in httpx.get(address).text
-
-
 def test_what_keeps_it_from_starting_is_told(own_course, monkeypatch):
     monkeypatch.chdir(own_course)
     assert "the source 'nobody' is unknown" in lmm("serve --model nobody/x", status=1)[1]
@@ -678,7 +549,5 @@ def test_where_a_package_is_missing_it_says_how_to_install_it(course, monkeypatc
     monkeypatch.chdir(course)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "lmm_core.serving.server", raising=False)
-    import lmm_core.serving
-
-    monkeypatch.delattr(lmm_core.serving, "server", raising=False)
+    monkeypatch.delattr("lmm_core.serving.server", raising=False)
     assert install_command("serve") in lmm("serve", status=1)[1]
