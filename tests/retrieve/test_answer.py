@@ -1,7 +1,6 @@
 """Answers by a model with its sources, and answers without a model."""
 
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -93,12 +92,11 @@ def test_an_answer_with_its_sources():
     assert user.content.endswith("</notes>\n\nWhat is a residual?")
 
 
-def test_what_is_made_up_is_dropped_and_said():
-    answer, _, shown = asked(
-        "What is leverage?", "So [99] [1]; see [here](http://evil.example) and https://book.example/lev ."
-    )
+def test_what_is_made_up_is_dropped_and_reported():
+    reply = "So [99] [1]; see [here](https://book.example/le) and https://book.example/lev ."
+    answer, _, shown = asked("What is leverage?", reply)
     assert shown.strip() == answer.text == "So [1]; see here and https://book.example/lev ."
-    assert answer.notes == ("left out of the answer, since no source has it: [99], http://evil.example",)
+    assert answer.notes == ("left out of the answer, since no source has it: [99], https://book.example/le",)
 
 
 def test_a_question_that_the_notes_do_not_answer():
@@ -159,15 +157,9 @@ def test_earlier_questions_are_remembered_as_far_as_they_fit():
 
 
 def test_a_formula_a_range_and_a_link_of_the_notes_are_left_as_they_are():
-    said = "In $[0, 1]$ [1], see [the book](https://book.example/lev)."
-    answer, _, _ = asked("What is leverage?", said)
-    assert (answer.text, answer.notes) == (said, ())
-
-
-@pytest.mark.parametrize("address", ["https://book.example", "https://book.example/le", "https://book.example/lev2"])
-def test_a_link_that_is_like_one_of_the_notes_is_made_up(address):
-    answer, _, _ = asked("What is leverage?", f"See [this]({address}) [1].")
-    assert answer.text == "See this [1]."
+    reply = "In $[0, 1]$ [1], see [the book](https://book.example/lev)."
+    answer, _, _ = asked("What is leverage?", reply)
+    assert (answer.text, answer.notes) == (reply, ())
 
 
 class Breaking(Sayer):
@@ -203,11 +195,6 @@ def test_an_answer_that_broke_off_and_came_anew_is_shown_whole():
     assert shown.endswith(answer.text)
 
 
-def test_an_answer_that_goes_on_is_shown_once():
-    answer, shown = broken("It is far [1].")
-    assert shown == answer.text == "It is far [1]."
-
-
 def test_what_was_said_before_a_failure_is_kept():
     with pytest.raises(BrokenAnswer, match="cut short") as failed:
         broken(ModelError("test/sayer: the reply was cut short"))
@@ -234,20 +221,15 @@ def test_a_tool_is_used_and_what_it_shows_can_be_cited():
 
 
 def test_calls_are_bounded():
-    said = [call("outline")] * 3 + ["Done [1]."]
-    answer, requests, _ = asked("leverage", *said, tools=True, tool_calls=3)
+    replies = [call("outline")] * 3 + ["Done [1]."]
+    answer, requests, _ = asked("leverage", *replies, tools=True, tool_calls=3)
     assert answer.answered
     assert [bool(request.tools) for request in requests] == [True, True, True, False]
-
-
-def test_calls_in_one_reply_are_bounded_too():
     many = Reply("", calls=tuple(ToolCall(f"c{number}", "outline", "{}") for number in range(9)))
-    answer, requests, _ = asked("leverage", many, "Done [1].", tools=True, tool_calls=2)
-    told = [message.content for message in requests[1].messages if message.role == "tool"]
-    assert (len(told), sum(text.startswith("{") for text in told)) == (9, 2)
-    assert told[2:] == [NO_MORE_CALLS] * 7
+    _, requests, _ = asked("leverage", many, "Done [1].", tools=True, tool_calls=2)
+    results = [message.content for message in requests[1].messages if message.role == "tool"]
+    assert (len(results), results[2:]) == (9, [NO_MORE_CALLS] * 7)
     assert not requests[1].tools
-    assert answer.answered
 
 
 def test_what_tools_give_back_has_the_room_of_the_request():
@@ -260,9 +242,7 @@ def test_what_tools_give_back_has_the_room_of_the_request():
     ("wrong", "told"),
     [
         (call("read", name="/etc/passwd"), "there is no"),
-        (call("no_such_tool"), "there is no tool"),
         (Reply("", calls=(ToolCall("c1", "search", "{not json"),)), "not JSON"),
-        (Reply("", calls=(ToolCall("c1", "search", "[1]"),)), "have to be an object"),
     ],
 )
 def test_a_wrong_call_is_told_to_the_model(wrong, told):
@@ -287,21 +267,13 @@ def test_material_of_a_type_is_given_whole():
     assert ":::" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("body", "end"),
-    [
-        ("```r\nmean(x) # zebra\n```", "\n```\nmean(x) # zebra\n```"),
-        ("| zebra | b |\n|---|---|\n| 1 | 2 |", "\n```\n| zebra | b |\n| 1 | 2 |\n```"),
-    ],
-)
-def test_code_and_tables_come_as_they_are(body, end):
-    write("notes.md", f"# Code\n\n{body}\n")
+def test_code_comes_as_it_is():
+    write("notes.md", "# Code\n\n```r\nmean(x) # zebra\n```\n")
     lmm("index -q notes.md")
-    answer, _, _ = asked("zebra")
-    assert answer.text.endswith(end)
+    assert asked("zebra")[0].text.endswith("\n```\nmean(x) # zebra\n```")
 
 
-@pytest.mark.parametrize("question", ["What is the capital of France?", "Was kostet das?", "?", "y " * 5000])
+@pytest.mark.parametrize("question", ["What is the capital of France?", "?", "y " * 5000])
 def test_what_is_not_in_the_notes_is_not_answered(question):
     answer, _, shown = asked(question)
     assert (answer.answered, shown) == (False, "")
@@ -320,31 +292,15 @@ def system_of(requests):
     return requests[0].messages[0].content
 
 
-def test_what_the_teacher_wishes_stands_behind_our_rules():
-    write("config.toml", f'[ask]\nsystem = "{VOICE}"\n')
-    _, requests, _ = asked("What is a residual?", "A distance [1].")
-    before, wishes, after = re.split(r"</?teacher>\n?", system_of(requests).partition("rules above allow.")[2])
-    assert before.strip() == "" and wishes == VOICE + "\n"
-    assert after.strip().startswith("The rules above hold") and "NO_ANSWER" in after
-
-
 def test_the_first_page_of_the_course_says_how_answers_should_sound():
-    write(
-        "a-first.md",
-        "---\ntitle: Welcome\nmodel:\n  system: Say “you” to the student.\n---\n\n# Welcome\n\nHello there.\n",
-    )
-    write(
-        "b-second.md",
-        "---\ntitle: Other\nmodel:\n  system: This is not the first page.\n---\n\n# Other\n\nOther text.\n",
-    )
+    welcome = "---\ntitle: Welcome\nmodel:\n  system: Say “you” to the student.\n---\n\n# Welcome\n\nHello there.\n"
+    write("a-first.md", welcome)
+    write("b-second.md", welcome.replace("Say “you” to the student", "This is not the first page"))
     write("config.toml", f'[ask]\nsystem = "{VOICE}"\n')
     lmm("index -q .")
     system = system_of(asked("What is a residual?", "A distance [1].")[1])
     assert f"<teacher>\n{VOICE}\n\nSay “you” to the student.\n</teacher>" in system
     assert "not the first page" not in system
-    write("a-first.md", "---\ntitle: Welcome\n---\n\n# Welcome\n\nHello there.\n")
-    lmm("index -q .")
-    assert f"<teacher>\n{VOICE}\n</teacher>" in system_of(asked("What is a residual?", "A distance [1].")[1])
 
 
 def test_a_hostile_system_text_switches_no_rule_off():

@@ -87,13 +87,6 @@ def test_a_model_that_cannot_be_reached_is_told(indexed_book):
     assert "sk-test" not in said
 
 
-def test_a_model_that_says_nothing_has_not_answered(indexed_book):
-    with ModelServer(reply="<think>What might that be?</think>") as server:
-        shown, said = ask("'What is the standard error?'", server, status=1)
-    assert "openai/gpt-5.4-mini: the model's reply was empty" in said
-    assert "might that be" not in shown + said
-
-
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [
@@ -106,19 +99,14 @@ def test_what_cannot_be_asked(command, status, said):
     assert said in ask(command, status=status)[1]
 
 
-def test_an_index_of_another_model_is_told(indexed_book):
-    write("config.toml", "[embeddings]\ndense_model = 'openai/other'\nencoding = 'hybrid'\n")
-    assert "was made otherwise" in ask("mean", status=1, OPENAI_API_KEY="sk-test")[1]
-
-
-def test_no_chat_key_is_needed_and_nobody_is_waited_for(indexed_book, monkeypatch):
-    os.environ.pop("OPENAI_API_KEY", None)
-    asked = []
-    monkeypatch.setattr(socket.socket, "connect", lambda self, address: asked.append(address))
+def test_without_a_key_nobody_is_asked(indexed_book, monkeypatch):
+    addresses = []
+    monkeypatch.setattr(socket.socket, "connect", lambda self, address: addresses.append(address))
     ask("'What is a residual?'")
-    assert asked == []
+    assert addresses == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed_book, monkeypatch):
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
     with ModelServer(reply="One two three four five six seven [1].", pause=0.2) as server:
@@ -152,40 +140,30 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
     assert (told["answer"], told["notes"]) == ("Far [1] away", [said.splitlines()[-1]])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ('\n<source n="1">\nThe mean is pulled.\n</source>\n', "it holds parts of the prompt (<source n=)"),
-        (" The text of these notes is a file of words." * 50, "it repeats itself: “"),
-    ],
-)
-def test_an_answer_that_repeats_itself_or_the_prompt_is_stopped(wrong, why, indexed_book):
+def test_an_answer_that_repeats_the_prompt_is_stopped_and_not_cached(indexed_book):
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
-    with ModelServer(reply=f"Far away [2].{wrong}") as server:
-        out, said = ask("'When does the mean mislead?'", server, status=1)
+    with ModelServer(reply='Far away [2].\n<source n="1">\nThe mean is pulled.\n</source>\n') as server:
+        out, stderr = ask("'When does the mean mislead?'", server, status=1)
         ask("'When does the mean mislead?'", server, status=1)
-        assert server.count == 2  # it is not cached
+        assert server.count == 2
     assert out.startswith("Far away [1].")
-    assert f"the answer was stopped, since {why}" in said
-    assert len(out) < 1_500
+    assert "the answer was stopped, since it holds parts of the prompt (<source n=)" in stderr
 
 
-def test_a_type_that_is_not_there_is_told(indexed_book):
-    assert (
-        "of the type 'riddle'; types of material in the collection: definition" in ask("--type riddle x", status=1)[1]
-    )
-    assert json.loads(ask("--type Exercise --no-model --json mean")[0])["sources"]
+def test_a_type_that_is_not_there_is_reported_before_any_question(indexed_book):
+    out, stderr = ask("--type riddle", stdin="What is a residual?\nAnd the mean?\n", status=1)
+    assert (out, stderr.count("of the type 'riddle'; types of material in the collection: definition")) == ("", 1)
 
 
-@pytest.mark.parametrize("options", ["'*summary* of mean and median'", "--type Summary 'mean and median'"])
-def test_summaries_are_asked_for_as_a_type(options, indexed_book):
-    answer = json.loads(ask(f"--json {options}")[0])
+def test_summaries_are_asked_for_as_a_type(indexed_book):
+    answer = json.loads(ask("--json '*summary* of mean and median'")[0])
     cited = [source for source in answer["sources"] if source["number"] in answer["cited"]]
     assert "drawn towards extreme values" in answer["answer"] and "summary" in answer["types"]
     assert [source["types"] for source in cited] == [["summary"]] * len(cited)
-    assert "(summary), 02-describing.md" in ask(f"--no-model {options}")[0]
+    assert "(summary), 02-describing.md" in ask("--no-model --type Summary 'mean and median'")[0]
 
 
+@pytest.mark.slow
 def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
     def index():
         return subprocess.run(["lmm", "index", "-q", ".", "zebras.md"], capture_output=True, text=True)
@@ -207,11 +185,6 @@ def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, mon
         asked = [message["content"] for message in server.requests[-1]["messages"]]
     assert "zebras.md:3" in asked[-1]
     assert asked[1:3] == ["When does the mean mislead?", "Stripes confuse flies [1]."]
-
-
-def test_a_session_about_a_type_that_is_not_there_does_not_begin(indexed_book):
-    out, said = ask("--type riddle", stdin="What is a residual?\nAnd the mean?\n", status=1)
-    assert (out, said.count("of the type 'riddle'")) == ("", 1)
 
 
 def test_a_context_without_passages_says_so(indexed_book):

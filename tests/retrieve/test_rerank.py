@@ -51,9 +51,8 @@ def test_what_the_model_leaves_out_comes_last_in_its_order():
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "B is best", "[]", "{}", '{"grades": 3}', '{"grades": "abc"}', '{"grades": [1, 2, null, {"number": "x"}]}',
-     said([(0, 5), (4, 5), (-1, 5)]), said([(1, 11), (2, -1)]), '{"grades": [{"number": 1, "grade": NaN}]}',
-     '{"grades": [{"number": [1], "grade": {}}]}', '{"grades": ' + "[" * 5000],
+    ["B is best", '{"grades": 3}', '{"grades": [1, null, {"number": "x"}]}', said([(0, 5), (4, 5)]),
+     said([(1, 11), (2, -1)]), '{"grades": [{"number": 1, "grade": NaN}]}', '{"grades": ' + "[" * 5000],
 )  # fmt: skip
 def test_nonsense_is_an_error_and_no_order(reply):
     with pytest.raises(ModelError, match=r"^test/sayer: the reply (holds no grades|grades no passage)$"):

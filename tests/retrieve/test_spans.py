@@ -1,6 +1,7 @@
 """Spans: the parts of passages that are ranked and shown."""
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.spans import MOST, cut_spans, spread_spans, whole_span
@@ -38,7 +39,6 @@ def ranked(made, question):
     return LexicalIndex(made, "en").rank_spans(question, passages)
 
 
-@settings(max_examples=25, deadline=None)
 @given(documents())
 def test_the_spans_of_a_passage_are_its_text_in_order(text):
     for one in material(text, size=1500).passages.values():
@@ -58,24 +58,19 @@ def test_prose_is_cut_at_sentences():
     assert all(span.text.endswith(".") and len(span.text) <= MOST for span in spans)
 
 
-def test_rows_of_a_table_have_its_head():
-    spans = cut_spans(only(f"# A\n\n{TABLE}", word="sleep"))
-    assert len(spans) > 1
-    assert all(span.text.startswith("| group | hours of sleep |\n|---|---|\n") for span in spans)
-
-
-def test_code_is_fenced_in_each_span():
-    spans = cut_spans(only(f"# A\n\n{CODE}", word="program"))
-    assert len(spans) > 1
-    assert all(span.text.startswith("``` python\n") and span.text.endswith("\n```") for span in spans)
-
-
-def test_a_span_says_its_lines():
-    lines = "".join(f"Line {at} of the notes says what there is to say, and no more than that.\n" for at in range(10))
-    spans = cut_spans(only(f"# A\n\n{lines}", word="notes"))
-    for span in spans:
-        first, last = span.text.split()[1], span.text.splitlines()[-1].split()[1]
-        assert (span.line_start, span.line_end) == (3 + int(first), 3 + int(last))
+@pytest.mark.parametrize(
+    ("text", "beginning", "end"),
+    [(TABLE, "| group | hours of sleep |\n|---|---|\n", "|"), (CODE, "``` python\n", "\n```")],
+    ids=["table", "code"],
+)
+def test_each_span_of_a_table_or_code_has_its_head_and_says_the_lines_of_its_own(text, beginning, end):
+    lines = f"Before.\n\n{text}".split("\n")
+    spans = cut_spans(only("\n".join(lines), word="the"))
+    inner = [span for span in spans if span.text.startswith(beginning)]
+    assert len(inner) > 1 and all(span.text.rstrip().endswith(end) for span in inner)
+    for span in inner:
+        own = [line for line in span.text.split("\n") if line and line not in beginning and line != "```"]
+        assert own == [line for line in lines[span.line_start - 1 : span.line_end] if line in own]
 
 
 def test_the_sentence_that_answers_comes_first():

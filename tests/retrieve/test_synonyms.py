@@ -1,8 +1,6 @@
 """A question with one name of a thing finds passages with another."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lmm_core.errors import ConfigError
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
@@ -75,11 +73,6 @@ def test_an_abbreviation_finds_the_long_form_alone():
     assert titles("precision of the SE")[0] == "Precision"
 
 
-def test_a_text_with_the_other_name_answers_all_of_the_question():
-    width = next(one for one in MADE.passages.values() if "narrower" in one.text)
-    assert INDEX.share("confidence interval", [width]) == 1
-
-
 def test_other_names_count_less_than_the_words_that_are_asked_for():
     (meant,) = INDEX.meant("CI")
     assert meant == {"ci": 1.0, "confid": OTHER_NAME / 2, "interv": OTHER_NAME / 2}
@@ -108,23 +101,12 @@ def test_configured_names_hold_in_both_directions():
     assert INDEX.share("MLM", [groups]) == 1
 
 
-def test_the_question_is_searched_for_with_the_other_names():
-    assert INDEX.synonyms.expanded("What is the SE of a mean?") == "What is the SE of a mean? standard error"
-    assert INDEX.synonyms.expanded("red or blue") == "red or blue"
-
-
 def test_chinese_and_japanese_notes():
     made = material("# 一\n\n标准差（SD）是方差的平方根。\n\n# 二\n\n样本越大，标准差不变。\n\n# 三\n\nSD 很大。\n")
     index = LexicalIndex(made, "", {"SD": ["标准差"]})
     assert [str(one) for one in index.synonyms.used("什么是标准差？")] == ["标准差 = SD"]
     ranked = rank(index, "什么是SD", made.passages.values())
     assert {one.titles[-1] for one in ranked if one.score > 0} == {"一", "二", "三"}
-
-
-@given(st.text("SEORCI orse().,?标准", max_size=40))
-def test_every_question_has_a_meaning(question):
-    assert all(0 < weight <= 1 for meant in INDEX.meant(question) for weight in meant.values())
-    INDEX.synonyms.expanded(question)
 
 
 # Commands, tools, settings
@@ -138,25 +120,18 @@ def notes():
     lmm("index notes.md -q")
 
 
-def test_the_search_says_which_names_it_knows(notes):
+def test_commands_search_for_other_names_and_say_which(notes):
     assert lmm("search 'what is an SE?' -k 3")[1] == "searching also for other names: SE = standard error\n"
     assert lmm("search 'red or blue'")[1] == ""
-    assert {one["titles"][-1] for one in found("SE")} >= {"Estimates", "Width", "Precision"}
     assert found("MLM")[0]["titles"][-1] == "Groups"
-
-
-def test_the_answer_comes_from_a_text_with_the_other_name(notes):
     assert "drawn from a distribution in hierarchical" in lmm("ask --no-model 'what is an MLM?' --budget 200")[0]
-    assert "confidence interval (CI) is a range" in lmm("ask 'what is a CI?'")[0]
 
 
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("synonyms = 3", "`retrieve.synonyms`: should be a valid table"),
         ("synonyms = { SD = 3 }", "`retrieve.synonyms`: should be a valid string, not 3"),
         ('synonyms = { SD = ["a", " "] }', "synonyms should hold words, not ' ' for 'SD'"),
-        ("synonym = {}", "unknown key `retrieve.synonym` (known: synonyms; did you mean `synonyms`?)"),
     ],
 )
 def test_wrong_settings_are_named(line, said):

@@ -5,10 +5,9 @@ import contextlib
 import json
 import re
 from pathlib import Path
-from typing import Annotated
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import ToolError
@@ -124,17 +123,6 @@ def test_a_type_of_material_is_asked_for_by_name_or_in_the_query(notes):
     for arguments in ({"query": "residuals", "type": "Exercise"}, {"query": "*exercise* residuals"}):
         found = call(notes, "search", **arguments)
         assert names(found["passages"]) == ["linear#3"] and found["type"] == "exercise"
-    assert names(call(notes, "search", query="residuals", type="exercise")["passages"]) == ["linear#3"]
-
-
-def test_summaries_are_a_type():
-    write("notes.md", "---\nsummary: A slope says how steep.\n---\n# Slopes\n\nA slope is not a cause.\n")
-    lmm("index -q notes.md")
-    library = Library(load_project(Path.cwd() / "-"), Models())
-    for arguments in ({"query": "slope", "type": "summary"}, {"query": "*summary*"}):
-        (found,) = run(Tools(library).call("search", arguments))["passages"]
-        assert found["text"] == "A slope says how steep." and found["types"] == ["summary"]
-    assert run(Tools(library).call("outline", {}))["types"] == {"summary": 1}
 
 
 def test_an_unknown_type_is_answered_with_those_there_are(notes):
@@ -181,7 +169,7 @@ def test_an_unknown_section_is_answered_with_what_may_be_meant(notes):
     assert len(refused(notes, "read", name="x" * 100_000)) < 400 > len(refused(notes, "read", name="#" * 100_000))
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../notes/a-linear.md", "notes/a-linear.md", "config.toml", "~", "."])
+@pytest.mark.parametrize("path", ["/etc/passwd", "../notes/a-linear.md", "config.toml"])
 def test_a_path_names_nothing(notes, path):
     write("config.toml", "secret = true\n")
     for name, key in (("read", "name"), ("outline", "document"), ("next_section", "section")):
@@ -209,15 +197,10 @@ def test_whatever_search_gives_is_a_name_to_read(notes):
 BAD = [
     ("search", {}, "search needs the argument 'query'"),
     ("search", {"query": " "}, "query is empty"),
-    ("search", {"query": 3}, "search: query has to be of type string, not 3"),
-    ("search", {"query": "x", "limit": 0}, "limit has to be at least 1"),
     ("search", {"query": "x", "limit": 99}, "limit may be 20 at most"),
     ("search", {"query": "x", "limit": True}, "limit has to be of type integer, not true"),
     ("search", {"query": "x", "path": "/etc"}, "search has no argument 'path'; it has query, type, limit"),
-    ("search", {"query": "x" * 20_001}, "query may be 20000 characters at most"),
-    ("outline", {"level": -1}, "level has to be at least 0"),
     ("outline", {"part": 2}, "there is no part 2: there is 1"),
-    ("read", {"name": "linear", "whole": "yes"}, "whole has to be of type boolean"),
     ("mentions", {"term": "\t"}, "term is empty"),
     ("grep", {}, "there is no tool 'grep'; there are search, outline, read"),
     ("outline", [1], "the arguments have to be an object"),
@@ -232,10 +215,6 @@ def test_bad_arguments_are_named(notes, name, arguments, said):
 
     with pytest.raises(ToolError, match=re.escape(said)):
         run(ask())
-
-
-def test_null_stands_for_the_default(notes):
-    assert call(notes, "search", query="oak", type=None, limit=None) == call(notes, "search", query="oak")
 
 
 def test_long_results_come_in_parts(tmp_path):
@@ -293,7 +272,6 @@ GAPS = st.sampled_from([" ", "\n", ", ", " — ", ". ", "-"])
 TEXT = st.lists(st.tuples(st.sampled_from(WORDS), GAPS), min_size=1, max_size=30)
 
 
-@settings(deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=4), st.sampled_from(["cat", "NAÏVE", "nai\u0308ve", "straße", "猫", "कम"]))
 def test_mentions_counts_what_a_naive_count_does(texts, term):
     joined = ["".join(word + gap for word, gap in text) for text in texts]
@@ -326,19 +304,6 @@ def test_schemas_are_made_from_the_functions(notes):
 def test_openai_gets_the_same_schemas():
     tools = Tools(_Material([]))
     assert tools.openai() == [{"type": "function", "function": schema} for schema in tools.schemas()]
-
-
-def test_other_parts_add_tools(notes):
-    async def double(number: Annotated[int, {"description": "Any.", "minimum": 0}]) -> dict:
-        """Double a number."""
-        return {"doubled": 2 * number}
-
-    tools = Tools(_Material([]))
-    tools.add(double)
-    assert tools.schemas()[-1]["name"] == "double"
-    assert run(tools.call("double", {"number": 4.0})) == {"doubled": 8}
-    with pytest.raises(ToolError, match="at least 0"):
-        run(tools.call("double", {"number": -1}))
 
 
 def test_the_greeting_names_documents_and_types(notes):
@@ -405,20 +370,6 @@ def test_an_idle_one_lets_the_index_go(notes, monkeypatch):
     run(work())
 
 
-def test_a_call_that_is_given_up_leaves_the_index_to_others(notes):
-    async def work():
-        async with shared(notes) as (_, tools):
-            call = asyncio.create_task(tools.call("search", {"query": "oak"}))
-            await asyncio.sleep(0)
-            call.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await call
-            assert (await tools.call("search", {"query": "oak"}))["passages"]
-            await asyncio.to_thread(_take, notes)
-
-    run(work())
-
-
 def test_what_is_not_indexed_yet_is_said_and_read_later():
     write("notes/config.toml", "")
 
@@ -446,14 +397,3 @@ def test_an_index_that_another_process_has_is_an_error_that_says_so(notes, monke
             assert (await tools.call("outline", {}))["sections"]
 
     run(work())
-
-
-def test_a_collection_made_anew_in_another_way_is_read_anew(notes):
-    async def work():
-        async with shared(notes) as (_, tools):
-            await tools.call("search", {"query": "oak"})
-            write("notes/config.toml", '[embeddings]\nlanguage = "de"\n')
-            await asyncio.to_thread(lmm, "index notes -q --rebuild")
-            return await tools.call("search", {"query": "oak"})
-
-    assert run(work())["passages"]
