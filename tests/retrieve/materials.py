@@ -14,20 +14,7 @@ from lmm_core.retrieve.search import Retrieval
 from lmm_core.settings.tables import SplitOpts
 from lmm_core.store.vector_store import ScoredPoint
 
-WORDS = [
-    "residual",
-    "mean",
-    "median",
-    "spread",
-    "slope",
-    "line",
-    "sample",
-    "error",
-    "test",
-    "power",
-    "ünïcödé",
-    "$x^2$",
-]
+WORDS = "residual mean median spread slope line sample error test power ünïcödé $x^2$".split()
 
 
 def words(text):

@@ -1,7 +1,6 @@
 """Answers by a model with its sources, and answers without a model."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -11,7 +10,6 @@ from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer, make_conversation
 from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.search import OffTopic
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import write
@@ -105,27 +103,6 @@ def test_a_question_that_the_notes_do_not_answer():
     assert shown.strip() == "The notes speak of statistics."
     assert answer.nearest[0].section.title == "Leverage"
     assert answer.types == ("exercise",)
-
-
-def test_what_is_off_topic_is_not_asked_and_what_is_near_is_named():
-    class Refusing:
-        async def expand(self, question, earlier=()):
-            raise OffTopic
-
-    async def work():
-        library = await open_library(load_project(None), Models())
-        try:
-            talk = make_conversation(load_project(None), Models(), library)
-            talk.asker = Asker(Caller([]))
-            talk.retriever = replace(talk.retriever, queries=Refusing(), checks=True)
-            return await talk.ask("Write a poem on leverage"), talk
-        finally:
-            library.store.close()
-
-    answer, talk = run_async(work())
-    assert (answer.off_topic, answer.answered, answer.text) == (True, False, "")
-    assert answer.nearest[0].section.titles[-1] == "Leverage"
-    assert (talk.asker.model.requests, talk.history) == ([], [])
 
 
 def test_an_answer_that_cites_nothing_is_none():

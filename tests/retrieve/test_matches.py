@@ -65,10 +65,6 @@ def first(question, **more):
     return matches(question, **more)[0].text
 
 
-def test_sections_are_numbered_in_the_order_of_the_search():
-    assert [(one.number, one.anchor) for one in matches("standard error")] == [(1, "sec-se"), (2, "sec-t")]
-
-
 def test_the_sentence_that_fits_best_is_shown_with_its_words_in_bold():
     assert first("standard error in larger samples") == (
         "The **standard** **error** is smaller in **larger** **samples**. It has a name of its own."

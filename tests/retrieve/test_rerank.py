@@ -101,18 +101,13 @@ def test_a_cross_encoder_reranks(counting):
 
 
 def test_a_cross_encoder_that_is_not_there_is_named():
-    with pytest.raises(
-        ModelError, match=r"is not on this machine\. To download it, run `lmm models get Xenova/ms-marco-MiniLM-L-6-v2"
-    ):
-        CrossEncoder(ModelName("fastembed", "Xenova/ms-marco-MiniLM-L-6-v2"))
-    with pytest.raises(
-        ModelError, match=r"fastembed does not know this model\. Did you mean Xenova/ms-marco-MiniLM-L-6-v2\?"
-    ):
-        CrossEncoder(ModelName("fastembed", "Xenova/ms-marco-MiniLM-L-6"))
-    with pytest.raises(
-        ModelError, match=r"there is no folder .* with model\.onnx, tokenizer\.json, tokenizer_config\.json"
-    ):
-        CrossEncoder(ModelName("fastembed", "./nowhere"))
+    for name, message in [
+        ("Xenova/ms-marco-MiniLM-L-6-v2", r"To download it, run `lmm models get Xenova/ms-marco-MiniLM-L-6-v2"),
+        ("Xenova/ms-marco-MiniLM-L-6", r"Did you mean Xenova/ms-marco-MiniLM-L-6-v2\?"),
+        ("./nowhere", r"there is no folder .* with model\.onnx"),
+    ]:
+        with pytest.raises(ModelError, match=message):
+            CrossEncoder(ModelName("fastembed", name))
 
 
 def test_a_cross_encoder_that_was_got_is_loaded_without_a_network(counting):
