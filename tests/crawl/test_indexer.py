@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,13 +19,10 @@ from lmm_core.settings.project import Project
 from lmm_core.settings.tables import StorageOptions
 from lmm_core.store.folder_lock import FolderLock
 from lmm_core.store.opening import open_store
-from tests.commands import copy_folder, write
+from tests.commands import write
 from tests.crawl.indexed import DATABASE, fill, index, made, page, read_snippet_file, search
 from tests.indexing import WRITES, FailingStore
 from tests.qdrant_server import collections_of
-
-REPOSITORY = Path(__file__).parents[2]
-
 
 # What is stored
 
@@ -111,14 +106,6 @@ def test_a_folder_that_cannot_be_looked_into_for_once_keeps_its_place(monkeypatc
     assert {payload["source"] for payload in made()["points"].values()} == {"sub/more.md", "trees.md"}
 
 
-def test_a_new_description_alone_changes_the_catalogue_alone():
-    fill("docs", trees=page("oak"))
-    index(description="Trees")
-    points = made()["points"]
-    index(description="Woods")
-    assert made()["entry"].description == "Woods" and made()["points"] == points
-
-
 def test_an_index_of_an_earlier_version_is_made_anew():
     fill("docs", trees=page("oak", "birch"), more=page("elm"))
     index()
@@ -159,66 +146,10 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made():
 
 
 # Ends the process before its n-th change: of the store, of a snippet file, of the catalogue.
-KILLED = """
-import os, sys
-from pathlib import Path
-from lmm_core.crawl import catalogue
-from lmm_core.indexing import refresh
-from lmm_core.store.edge_store import EdgeStore
-from tests.crawl.indexed import index
-left = int(sys.argv[1])
-def counted(work):
-    def counting(*given, **named):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), 9)
-        return work(*given, **named)
-    return counting
-for owner, names in ((EdgeStore, "create upsert delete"), (Path, "write_bytes unlink touch"), (catalogue, "write_markdown")):
-    for name in names.split():
-        setattr(owner, name, counted(getattr(owner, name)))
-refresh.BATCH = 2
-index()
-print(int(sys.argv[1]) - left)
-"""
-
-
-def killed(at):
-    """Run until the n-th change, and return the number of changes, or None if it was killed."""
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    done = subprocess.run([sys.executable, "-c", KILLED, str(at)], capture_output=True, text=True, env=environment)
-    assert done.returncode in (0, -9), done.stderr
-    return int(done.stdout) if done.returncode == 0 else None
 
 
 def first_version():
     fill("docs", a=page("oak", "elm", "ash"), b=page("fir"), c=page("yew", "box"))
-
-
-def second_version():
-    fill("docs", a=page("oak", "may", "ash", "bay"), d=page("fig"))
-    Path("docs/b.md").unlink()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("update", [False, True], ids=["first run", "update"])
-def test_a_run_that_is_killed_at_any_moment_is_completed_by_the_next(update):
-    first_version()
-    if update:
-        index()
-        second_version()
-    copy_folder(".md_index" if update else "docs", "before")
-    changes = killed(10_000)
-    wanted = made()
-    assert changes > 12
-    for at in range(0, changes, 1 if update else 2):
-        shutil.rmtree(".md_index")
-        if update:
-            copy_folder("before", ".md_index")
-        assert killed(at) is None
-        index()
-        assert made() == wanted, at
 
 
 class InMemory(FailingStore):

@@ -2,17 +2,14 @@
 
 import asyncio
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from lmm_core.crawl import search as searching
-from lmm_core.crawl.catalogue import SHORTLIST, VECTORS
-from lmm_core.crawl.search import Indexes, beginning_of
+from lmm_core.crawl.catalogue import VECTORS
+from lmm_core.crawl.search import Indexes
 from lmm_core.errors import CrawlError, StoreError
-from lmm_core.retrieve.library import Library
 from lmm_core.settings.models import Models
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
@@ -45,19 +42,6 @@ def hybrid(embedded):
     return with_model("openai/colours")
 
 
-@pytest.fixture
-def opens(monkeypatch):
-    """Record the names of all indexes that are opened."""
-    names, work = [], Library._open_store
-
-    def opened(library):
-        names.append(Path(library.project.storage.folder).name)
-        return work(library)
-
-    monkeypatch.setattr(Library, "_open_store", opened)
-    return names
-
-
 # One index
 
 
@@ -87,13 +71,6 @@ def test_the_part_that_fits_best_is_shown_with_its_own_lines():
     [hit] = search("which bird is the wren")
     assert "The wren is a bird" in hit.snippet and "The owl" not in hit.snippet
     assert hit.snippet == lines_of(hit.source, Path("docs")).strip()
-
-
-def test_snippets_are_cut_at_a_word():
-    assert beginning_of("word " * 50) == ("word " * 50).strip()
-    long = beginning_of("wörter " * 200)
-    assert 400 < len(long) <= 502 and long.endswith("wörter …")
-    assert len(beginning_of("x" * 2000)) == 502
 
 
 def test_copies_of_a_text_are_one_result(monkeypatch):
@@ -149,14 +126,6 @@ def test_ranking_is_by_how_rare_a_word_is_in_all_that_is_searched():
     assert {hit.score for hit in hits[:5]} == {hits[0].score}
     assert {hit.index for hit in hits} == {"walnuts", "cooking"}
     assert {hit.index for hit in search("walnut recipe", "cooking")} == {"cooking"}
-
-
-def test_all_indexes_are_searched_where_only_words_are_compared():
-    for at in range(SHORTLIST + 1):
-        fill(f"index{at}", trees=page("oak"), special=page(f"special{at}"))
-        index(f"index{at}")
-    assert search(f"special{SHORTLIST} oak")[0].index == f"index{SHORTLIST}"
-    assert {hit.index for hit in search("oak", k=10)} == set(DATABASE.entries())
 
 
 def test_rankings_by_vectors_and_by_words_over_all_indexes_are_fused(hybrid, embedded):
@@ -222,28 +191,6 @@ def test_the_configured_language_is_that_of_files_that_name_none():
 
 
 # Open indexes
-
-
-@pytest.mark.slow
-def test_indexes_stay_open_until_another_process_waits(opens):
-    fill("docs", trees=page("oak", "elm"))
-    index()
-    opens.clear()
-    take = (
-        "import pathlib\nfrom lmm_core.store.folder_lock import FolderLock\n"
-        "lock = FolderLock(pathlib.Path('.md_index/docs'))\nlock.take()\nprint('taken')"
-    )
-
-    async def work():
-        indexes = Indexes(DATABASE, Models())
-        assert all(await asyncio.gather(*(indexes.search("oak") for _ in range(5))))
-        assert opens == ["docs"]
-        other = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", take], capture_output=True, text=True)
-        assert other.stdout == "taken\n", other.stderr
-        assert await indexes.search("oak") and opens == ["docs", "docs"]
-        await indexes.close()
-
-    asyncio.run(work())
 
 
 def test_what_another_run_has_written_is_found_at_once():

@@ -53,23 +53,12 @@ def within_bounds(bodies):
 # Sizes
 
 
-def test_a_short_text_is_one_window():
-    assert bodies("# Title\n\nA line.\n") == ["# Title\n\nA line."]
-    assert bodies(" \n\n") == bodies("---\ntitle: T\n---\n") == []
-
-
 def test_short_sections_are_joined_with_others_of_their_chapter():
     sections = [f"## Part {number}\n\n{prose(20, number)}" for number in range(8)]
     assert bodies("\n\n".join(sections)) == ["\n\n".join(sections[:4]), "\n\n".join(sections[4:])]
     chapter = f"# One\n\n{prose(100)}\n\n## Last\n\nShort."
     other = f"# Other\n\n{prose(100, 1)}"
     assert bodies(f"{chapter}\n\n{other}\n") == [chapter, other]
-
-
-def test_what_is_left_over_is_no_small_window():
-    code = "```\n" + "\n".join(f"value_{number} = {number}" for number in range(75)) + "\n```"
-    assert 300 < count_tokens(code) <= MOST
-    assert within_bounds(bodies(f"{code}\n\nA last line.\n"))
 
 
 def test_cuts_are_between_paragraphs_and_repeat_a_fifth():
@@ -99,12 +88,6 @@ def test_questions_are_embedded():
     (window,) = cut(text)
     assert window.annotations == "Retries\nHow many?" and "questions" not in window.content
     assert lines_of(window) == (1, 11)
-
-
-def test_what_is_to_be_skipped_is_in_no_window():
-    text = f"# One\n\n{prose(100)}\n\n---\nskip: true\n---\n\n## Secret\n\nHidden.\n\n### Deep\n\nHidden, too.\n"
-    (body,) = bodies(text)
-    assert "idden" not in body and "Secret" not in body
 
 
 def test_lines_behind_a_byte_order_mark_and_with_crlf():

@@ -135,12 +135,6 @@ def test_the_nearest_skip_counts():
 # Annotations and encodings
 
 
-def test_titles_and_questions_are_encoded_with_the_text():
-    outlier = next(chunk for chunk in chunks() if chunk.content.startswith("An outlier"))
-    assert outlier.annotations == "Statistics - Means - When it misleads\nWhy not?\nWhen not?"
-    assert outlier.texts.sparse == f"{outlier.annotations}\n\nAn outlier pulls it."
-
-
 @pytest.mark.parametrize(
     ("model", "annotations"),
     [

@@ -1,7 +1,5 @@
 """Indexes of an earlier version: `lmm index` makes them anew, and everything else says so."""
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,14 +14,10 @@ from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from tests.commands import write
-from tests.embedding_server import EmbeddingServer
 from tests.indexing import (
-    EXERCISE,
-    LONG,
     FailingStore,
     counts,
     document,
-    found,
     lmm,
     make_earlier,
     send,
@@ -108,21 +102,6 @@ def test_a_run_that_fails_is_ended_by_the_next_one_whichever_files_it_is_given(e
     assert counts("a.md b.md") == (0, 0, 0, 3, 0)
 
 
-def test_an_embedding_model_that_does_not_answer_leaves_the_old_index(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    write("config.toml", '[embeddings]\ndense_model = "openai/lengths"\n')
-    write("a.md", document("alpha"))
-    with EmbeddingServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        counts("a.md")
-    make_earlier()
-    before = stored(), stored("chunks.files")
-    shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)  # in which vectors are kept
-    _, stderr = lmm("index a.md", status=1)
-    assert "openai/lengths" in stderr
-    assert (stored(), stored("chunks.files")) == before
-
-
 def test_another_encoding_is_an_error_and_nothing_changes(earlier):
     before = stored()
     write("config.toml", '[embeddings]\nencoding = "sparse"\n')
@@ -139,16 +118,3 @@ def test_a_later_version_is_an_error_that_says_what_to_do():
     for command in ("index a.md", "search alpha"):
         _, stderr = lmm(command, status=1)
         assert "was made by a later version of LM markdown. Update this one" in stderr
-
-
-def test_sections_are_found():
-    header = "title: T\nsplit: {size: 100, max_size: 120}"
-    text = document("alpha", "beta", header=header) + "More of beta: " + LONG + "\n\n" + EXERCISE
-    write("notes.md", text)
-    counts("notes.md")
-    first, *rest = found("--group beta -k 3")
-    assert first["page_content"].startswith("Here the beta is explained") and first["page_content"].endswith(LONG)
-    assert (first["line_start"], first["titles"]) == (12, ["T", "About beta"])
-    assert all("Here the beta" not in one["page_content"] for one in rest)  # each section once
-    exercise = found("--group 'rings of the oak' -k 1")[0]
-    assert exercise["page_content"].count("How many rings") == 1

@@ -3,19 +3,16 @@
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from tests.commands import BIN, text, write
+from tests.commands import text, write
 from tests.embedding_server import EmbeddingServer
-from tests.indexing import counts, document, found, lmm, stored
+from tests.indexing import counts, document, lmm, stored
 from tests.model_server import ModelServer
 from tests.qdrant_server import FailingServer
 
@@ -197,22 +194,6 @@ def test_the_docid_is_the_headers_else_the_path_from_the_root(header, docid, wor
     assert {chunk["docid"] for chunk in stored().values()} == ({docid} if words else set())
 
 
-def test_folders_without_a_project_are_told_apart():
-    write("a/notes.md", document("alpha"))
-    write("b/notes.md", document("beta"))
-    assert counts("a b")[0] == 2
-    assert sources() == ["a/notes.md", "b/notes.md"]
-
-
-def test_another_docid_leaves_nothing_under_the_old_one():
-    write("notes.md", document("alpha", "beta", header="docid: old"))
-    counts("notes.md")
-    write("notes.md", document("alpha", "beta", header="docid: new"))
-    assert counts("notes.md") == (2, 0, 2, 0, 1)
-    assert {one["docid"] for one in stored().values()} == {"new"}
-    assert {one["docid"] for one in stored("documents").values()} == {"new"}
-
-
 def test_a_docid_twice_is_an_error_before_anything_is_written():
     write("a.md", document("alpha", header="docid: same"))
     write("b.md", document("beta", header="docid: same"))
@@ -249,12 +230,6 @@ def test_a_renamed_file_with_a_docid_moves_and_one_without_is_pruned():
 # Odd documents
 
 
-def test_the_header_says_how_a_document_is_split():
-    write("notes.md", document("alpha", "beta", header="split: {size: 50, max_size: 80}"))
-    assert counts("notes.md")[0] > 4
-    assert all(len(chunk["page_content"]) <= 80 for chunk in stored().values())
-
-
 @pytest.mark.parametrize(
     ("split", "message"),
     [
@@ -281,30 +256,6 @@ def test_one_bad_file_keeps_no_other_from_the_index():
 
 
 # Failures
-
-
-@pytest.mark.slow
-def test_a_run_that_is_killed_is_completed_by_the_next():
-    for number in range(40):
-        write(f"notes/{number}.md", document(*(f"w{number}x{part}" for part in range(15))))
-    for delay in (0.55, 0.75, 0.95):
-        process = subprocess.Popen([str(BIN / "lmm"), "index", "-q", "notes"])
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    written, moved, removed, unchanged, _ = counts("notes")
-    assert (written + unchanged, moved, removed) == (600, 0, 0)
-    points = stored().values()
-    assert len({(one["docid"], one["sequence"]) for one in points}) == len(points) == 600
-    assert len(stored("documents")) == 600
-    assert counts("notes") == (0, 0, 0, 600, 0)
-
-
-def test_a_folder_that_cannot_be_made_is_told_in_one_sentence():
-    write("notes.md", document("alpha"))
-    write(".lmm", "a file, where the folder should be\n")
-    _, stderr = lmm("index notes.md", status=1)
-    assert re.fullmatch(r"/.*/\.lmm is a file, not a folder: move it away, or name another folder\n", stderr)
 
 
 @pytest.fixture
@@ -435,19 +386,3 @@ def test_each_document_has_a_language_of_its_own():
     write("third.md", document("gamma"))
     lmm("index third.md")
     assert "French 1" in lmm("index --info")[0]
-
-
-def test_an_encoding_of_questions_alone_is_warned_of_where_most_texts_have_none():
-    write("config.toml", '[embeddings]\nencoding = "sparse"\n')
-    write("notes.md", document("alpha"))
-    said = lmm("index notes.md")[1]
-    assert "The encoding `sparse` finds texts by their titles and questions alone, but 1 of 1 chunk" in said
-    write("notes.md", "# A\n\n---\nquestions: What is alpha?\n---\n\nalpha\n")
-    assert "alone" not in lmm("index notes.md")[1]
-
-
-def test_what_the_annotations_leave_out_is_not_ranked():
-    write("config.toml", '[embeddings]\nannotations = ["titles"]\n')
-    write("notes.md", "# A\n\n---\nquestions: What is a zebra?\n---\n\nalpha\n\n# B\n\nA zebra and another zebra.\n")
-    lmm("index notes.md -q")
-    assert [point["titles"][-1] for point in found("zebra")] == ["B"]

@@ -1,15 +1,11 @@
 """Refreshing: what is written, in which order, and what remains after a failure."""
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.indexing.records import (
-    read_records,
-)
 from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.settings.models import Models
@@ -176,40 +172,6 @@ def test_what_is_lost_is_made_again_though_the_run_that_does_it_fails(lost):
     for store in ended_runs(damaged, lambda store: send(store, "notes.md"), 40):
         send(store, "notes.md", "more.md")
         assert everything(store) == wanted
-
-
-def test_another_project_in_the_collection_keeps_what_it_has():
-    for name in ("one", "two"):
-        write(f"{name}/config.toml", "")
-        write(f"{name}/{name}.md", document(name))
-    one, two = (load_project(Path(name, "-")) for name in ("one", "two"))
-    two = replace(
-        two, database=replace(two.database, companion_collection="elsewhere")
-    )  # a new one: nothing of it is known
-    store = open_store(":memory:")
-    send(store, "one/one.md", project=one)
-    before = everything(store)["chunks"]
-    with suppress(StoreError):
-        send(FailingStore(store, 3, WRITES), "two/two.md", project=two)
-    send(store, "two/two.md", project=two)
-    assert before.items() < everything(store)["chunks"].items()
-    assert send(store, "one/one.md", project=one).written == 0
-    assert read_records(store, "chunks").keys() == {"one.md", "two.md"}
-    store.close()
-
-
-def test_an_id_that_a_failed_run_has_left_is_free_for_another_file():
-    store = filled(a=document("alpha", header="docid: one"))
-    write("a.md", document("alpha", header="docid: two"))
-    with suppress(StoreError):
-        send(FailingStore(store, 1, WRITES), "a.md")
-    write("a.md", document("alpha", header="docid: one"))
-    write("b.md", document("beta", header="docid: two"))
-    send(store, "b.md")
-    send(store, "a.md")
-    found = {one["source"]: one["docid"] for one in everything(store)["chunks"].values()}
-    assert found == {"a.md": "one", "b.md": "two"}
-    store.close()
 
 
 def test_pruning_a_file_removes_its_chunks_documents_and_record(store):

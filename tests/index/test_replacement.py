@@ -1,9 +1,6 @@
 """An index on a server is made anew while it is asked: nobody is ever without answers."""
 
 import asyncio
-import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -12,7 +9,6 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
-from lmm_core.indexing.collection import collection_names
 from lmm_core.indexing.encoding import VERSION
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.search import find_candidates
@@ -149,14 +145,6 @@ def test_an_index_of_an_earlier_version_answers_until_the_new_one_is_there(serve
     assert found("alpha") and found("gamma")
 
 
-def test_another_encoding_is_put_into_service_at_once_and_servers_follow(server):
-    with Asking() as asking:
-        lmm("index --rebuild -q .", env={"LMM_EMBEDDINGS__ENCODING": "sparse"})
-        lmm("index --rebuild -q .", env={"LMM_EMBEDDINGS__ENCODING": "bm25"})
-    assert [one for one in asking.failures if "was made otherwise" not in one] == []
-    assert found("alpha")
-
-
 def test_a_run_that_fails_leaves_the_old_one(server):
     before = on_server(server)
     write("c.md", document("delta"))
@@ -183,46 +171,3 @@ def test_whichever_request_is_the_last_the_next_rebuild_leaves_nothing_behind(se
         counts("--rebuild .")
         check_clean(server)
         assert {one["source"] for word in WORDS[:3] for one in found(word)} == {"a.md", "b.md"}, after
-
-
-@pytest.mark.slow
-def test_a_killed_process_leaves_the_old_one_in_service(server, monkeypatch):
-    """The real process, killed while it fills the new one."""
-    for at in range(20):
-        write(f"more/{at}.md", document(f"word{at}"))
-    server.faults.append(Fault(on="PUT", after=25, times=10_000, delay=30))
-    run = subprocess.Popen([sys.executable, "-m", "lmm_core", "index", "--rebuild", "-q", "."])
-    until = time.monotonic() + PATIENCE
-    while not any(".lmm-" in one for one in on_server(server)[0]) or len(server.requests) < 60:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    server.faults.clear()
-    assert any(".lmm-" in name for name in on_server(server)[0])
-    assert found("alpha") and not [one for one in found("word3") if one["source"] == "more/3.md"]
-    counts("--rebuild .")
-    check_clean(server)
-    assert found("word3")[0]["source"] == "more/3.md"
-
-
-def test_dropping_a_name_drops_what_has_it(server):
-    counts("--rebuild .")
-    store = opened(server)
-    for name in collection_names(load_project(None)):
-        store.drop(name)
-    assert store.collections() == [] and store.aliases() == {}
-    assert counts(".")[0] == 3 and found("alpha")
-
-
-def test_courses_on_one_server_do_not_see_each_other(server):
-    other = {"LMM_DATABASE__COLLECTION_NAME": "biology", "LMM_DATABASE__COMPANION_COLLECTION": "biology-sections"}
-    write("bio/config.toml", "")
-    write("bio/cells.md", document("mitosis"))
-    lmm("index -q bio", env=other)
-    lmm("index --rebuild -q bio", env=other)
-    lmm("index --rebuild -q a.md b.md")
-    assert {one["source"] for one in found("mitosis")} <= {"a.md", "b.md"}
-    there, aliases = on_server(server)
-    assert sorted(aliases) == sorted([*NAMES, "biology", "biology-sections", "biology.files"])
-    assert len(there) == 6

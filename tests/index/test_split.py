@@ -68,12 +68,6 @@ def squeeze(text):
 # What is joined
 
 
-def test_options_that_make_no_sense_are_errors():
-    for wrong in ({"size": 10, "max_size": 9}, {"overlap": 1000}):
-        with pytest.raises(ValueError, match=[*wrong][-1]):
-            SplitOpts(**wrong)
-
-
 @pytest.mark.parametrize("equation", ["$$\nx = 1\n$$ {#eq-x}", "\\begin{align}\nx &= 1\n\\end{align}"])
 def test_equations_go_with_the_text_before(equation):
     text = f"{LONG}\n\n{equation}\n\n{LONG}\n\n"
@@ -118,11 +112,6 @@ def test_a_word_that_is_too_long_is_cut_hard():
     assert contents("x" * 10_000, size=1000) == ["x" * 2000] * 5
 
 
-def test_what_is_between_size_and_most_stays_whole():
-    code = "```\n" + "x = 1\n" * 250 + "```"
-    assert contents(f"{LONG}\n\n{code}\n\n{LONG}\n", size=400)[1] == code
-
-
 def test_code_is_cut_at_lines_with_its_fence_repeated():
     body = [f"line_{number} = {number}" for number in range(400)]
     found = chunks("# A\n\n``` {.python}\n" + "\n".join(body) + "\n```\n", size=500, max_size=600)
@@ -134,12 +123,6 @@ def test_code_is_cut_at_lines_with_its_fence_repeated():
     assert "".join(chunk.own for chunk in found) == "``` {.python}\n" + "\n".join(body) + "\n```\n"
     assert found[1].own.startswith(f"line_{found[1].line - 4} ")
     assert found[0].line_end + 1 == found[1].line
-
-
-def test_code_is_cut_at_blank_lines_rather():
-    body = ("x = 1\n" * 9 + "\n") * 20
-    for chunk in chunks(f"```\n{body}```\n", size=200, max_size=300)[:-1]:
-        assert chunk.own.endswith("\n\n")
 
 
 PIPE = "| a | b |\n|---|---|\n"
@@ -167,12 +150,6 @@ def test_lists_are_cut_at_items():
         assert content.startswith("- word")
 
 
-def test_a_long_item_is_cut_at_what_is_in_it():
-    code = "  ```py\n" + "  x = 1\n" * 40 + "  ```\n"
-    found = contents(f"- {LONG}\n\n{code}\n  {LONG}\n\n- end\n", size=200, max_size=300)
-    assert all(content.count("```") % 2 == 0 for content in found)
-
-
 def test_divs_are_cut_at_what_is_in_them_with_their_markers_repeated():
     found = chunks("::: {.note #x}\n" + (LONG + "\n\n") * 6 + ":::\n", size=500, max_size=600)
     assert len(found) > 2
@@ -198,12 +175,6 @@ def test_formulas_are_cut_only_where_they_have_to_be():
     formula = "$$\n" + "x = 1 \\\\\n" * 100 + "$$"
     assert contents(formula, size=100) == [formula]
     assert len(contents(formula, size=100, max_size=300)) > 2
-
-
-def test_sizes_in_tokens():
-    found = chunks((LONG + "\n\n") * 20, size=64, max_size=128, unit="tokens")
-    assert len(found) >= 20
-    assert all(count_tokens(chunk.content) <= 128 for chunk in found)
 
 
 def test_a_chunk_begins_with_the_last_sentences_of_the_one_before():
@@ -248,11 +219,6 @@ def test_the_old_text_of_an_edit_counts():
 
 
 # Documents
-
-
-def test_metadata_between_paragraphs_loses_no_text():
-    text = "# A\n\nOne.\n\n---\nquestions: q\n---\n\nTwo.\n\nThree.\n"
-    assert documents(text) == [("One.\n\nTwo.\n\nThree.", 3, 11)]
 
 
 def test_a_text_of_another_kind_is_a_document_of_its_own():
@@ -315,14 +281,6 @@ def test_each_chunk_has_its_document(text, size):
     for chunk in result.blocks:
         if isinstance(chunk, ChunkBlock):
             assert squeeze(chunk.own) in squeeze(document_of(result.documents, chunk).text) or size
-
-
-@given(markdown(6), markdown(6))
-def test_an_edit_in_one_section_leaves_the_chunks_of_the_others(before, after):
-    def first_chunk(middle):
-        return contents(f"# A\n\n{PROSE}\n\n# B\n\n{middle}", size=200, max_size=300)[0]
-
-    assert first_chunk(before) == first_chunk(after) == PROSE
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.indexing.documents import Window, blocklist_encode, default_sizes
+from lmm_core.indexing.documents import blocklist_encode
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
@@ -40,10 +40,6 @@ class Words:
 
     async def close(self):
         pass
-
-
-def window(tokens, encoding=EncodingModel.MERGED):
-    return Window(tokens, Words(tokens).count, encoding)
 
 
 def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
@@ -81,13 +77,6 @@ def test_annotations_that_leave_no_room_are_encoded_as_far_as_they_fit():
     assert before == ["T - Means", *lines[: len(before) - 1]] and 1 < len(before) < 50
     assert all(line in chunk.texts.sparse for line in lines)  # for words, all count
     assert chunk.payload["hash"] == chunk.hash
-
-
-def test_the_default_leaves_room_for_annotations_and_other_settings_stay():
-    sized = default_sizes(SplitOpts(documents=7), window(254))
-    assert (sized.unit, sized.max_size <= 254 - 36, sized.documents) == ("tokens", True, 7)
-    assert default_sizes(SplitOpts(), window(100)).size == 64
-    assert default_sizes(SplitOpts(), window(8192)).size == default_sizes(SplitOpts(), window(512)).size
 
 
 @pytest.mark.parametrize("changed", [{"size": 900}, {"unit": "tokens"}])

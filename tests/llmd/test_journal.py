@@ -111,12 +111,6 @@ def test_a_file_where_another_one_needs_a_folder(paths):
     assert tree() == {} and last(journal) is None
 
 
-def test_a_file_that_may_not_be_written(journal):
-    os.chmod("a.py", 0o400)
-    with pytest.raises(LlmdError, match=r"a.py: the file is read-only"):
-        changes()
-
-
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_full_disk_leaves_all_as_it_was(journal, number, monkeypatch):
     """The replacing fails at each of the files."""
@@ -204,22 +198,6 @@ def test_killed_at_each_step_of_undoing(journal):
 
 
 @pytest.mark.long
-def test_killed_at_each_step_of_recovering(journal):
-    """Which was needed: some files were replaced already. The recovery after that one is not."""
-    apply = lambda: journal.apply(changes(), "P.md")  # noqa: E731
-    half = next(step for step in every_step(apply, lambda: put(BEFORE)) if contents() not in (BEFORE, AFTER))
-
-    def start():
-        put(BEFORE)
-        assert killed_at(half, apply)
-        assert contents() not in (BEFORE, AFTER)
-
-    for step in every_step(journal.recover, start):
-        journal.recover()
-        assert contents() in (BEFORE, AFTER), step
-
-
-@pytest.mark.long
 def test_changed_by_hand_after_the_kill(journal):
     """Then nothing is made, and what was written by hand stays."""
     for step in every_step(lambda: journal.apply(changes(), "P.md"), lambda: put(BEFORE)):
@@ -246,12 +224,6 @@ def test_a_file_that_has_become_a_link(journal, tmp_path_factory):
     with pytest.raises(LlmdError, match="has become a link"):
         journal.undo(last(journal))
     assert (tree(), text(outside)) == (now, "theirs\n")
-
-
-def test_a_folder_for_the_journal_that_cannot_be_made(monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    with pytest.raises(LlmdError, match="nothing was changed: set XDG_CACHE_HOME"), Journal(Path.cwd()).lock():
-        pass
 
 
 FOLDER = st.dictionaries(st.sampled_from(["a", "b", "d/a", "d/e/c"]), st.binary(max_size=20), min_size=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import LlmdError
-from lmm_core.llmd.files import Files, as_data, name_problem
+from lmm_core.llmd.files import Files, name_problem
 from tests.commands import write
 
 
@@ -119,16 +119,3 @@ def test_what_is_no_text(data, why):
     with pytest.raises(LlmdError, match=r"x.dat: ") as error:
         files().read("x.dat")
     assert why in str(error.value)
-
-
-@pytest.mark.parametrize("text", ["\ufeffa\r\n", "a\rb\x0cc\u2028"])
-def test_a_text_comes_as_it_is(text):
-    write("x.txt", text)
-    assert files().read("x.txt") == text
-    assert as_data("x.txt", text) == Path("x.txt").read_bytes()
-
-
-@pytest.mark.parametrize("text", ["a\0", "\ud800"])
-def test_what_would_be_no_text_is_not_written(text):
-    with pytest.raises(LlmdError, match=r"x.txt"):
-        as_data("x.txt", text)

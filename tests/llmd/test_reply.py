@@ -9,7 +9,7 @@ from tests.llmd_texts import replies
 BLOCK = "<<<<<< SEARCH\nold\n=======\nnew\n>>>>>> REPLACE"
 
 
-def told(text):
+def problems_of(text):
     """Line and message of each problem."""
     return [(problem.line, problem.message) for problem in parse_reply(text).problems]
 
@@ -64,7 +64,7 @@ def test_paths(before, path):
 )
 def test_no_path(before):
     line = before.count("\n") + 1
-    assert [at for at, message in told(before + BLOCK) if "has no path" in message] == [line]
+    assert [at for at, message in problems_of(before + BLOCK) if "has no path" in message] == [line]
 
 
 MALFORMED = [
@@ -97,7 +97,7 @@ def test_a_line_that_is_nearly_a_mark_is_told(line):
 
 @pytest.mark.parametrize(("text", "line", "message"), MALFORMED)
 def test_what_is_malformed_is_told_with_its_line(text, line, message):
-    found = told(text)
+    found = problems_of(text)
     assert any(at == line and message in said for at, said in found), found
 
 
@@ -109,21 +109,11 @@ def test_a_draft_in_the_thoughts_is_no_block(tags):
     assert reply.problems == ()
 
 
-def test_thoughts_that_do_not_end_hold_no_block():
-    assert parse_reply(f"<think>\na.py\n{BLOCK}\n") == parse_reply("")
-
-
 def test_tags_that_a_block_is_about_are_its_text():
     text = "a.html\n<<<<<< SEARCH\n<think>\n=======\n</think>\n>>>>>> REPLACE"
     assert parse_reply(text, "Close <think> by </think>.").files == (
         Replacement("a.html", ("<think>",), ("</think>",), 2),
     )
-
-
-def test_a_malformed_block_leaves_the_others_readable_and_the_reply_useless():
-    reply = parse_reply(f"{BLOCK}\n\nb.py\n{BLOCK}")
-    assert [problem.line for problem in reply.problems] == [1]
-    assert [one.path for one in reply.files] == ["b.py"]
 
 
 INSIDE = [

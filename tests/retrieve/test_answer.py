@@ -105,10 +105,6 @@ def test_a_question_that_the_notes_do_not_answer():
     assert answer.types == ("exercise",)
 
 
-def test_an_answer_that_cites_nothing_is_none():
-    assert not asked("What is leverage?", "I think it is a lever.")[0].answered
-
-
 def test_a_type_keyword_changes_passages_and_prompt():
     answer, requests, _ = asked("give me an *exercise* on leverage", "Compute it [1].")
     assert {source.types for source in answer.sources} == {("exercise",)}
@@ -216,15 +212,15 @@ def test_what_tools_give_back_has_the_room_of_the_request():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (call("read", name="/etc/passwd"), "there is no"),
         (Reply("", calls=(ToolCall("c1", "search", "{not json"),)), "not JSON"),
     ],
 )
-def test_a_wrong_call_is_told_to_the_model(wrong, told):
+def test_a_wrong_call_is_told_to_the_model(wrong, message):
     _, requests, _ = asked("leverage", wrong, "Done [1].", tools=True)
-    assert told in requests[1].messages[-1].content
+    assert message in requests[1].messages[-1].content
 
 
 # Without a model
@@ -236,18 +232,6 @@ def test_the_best_matches_are_the_answer():
     assert answer.text.startswith("**Residuals › What is a residual?** [1]\n\nA **residual** is the vertical distance")
     assert shown == answer.text
     assert answer.by == "extractive/default"
-
-
-def test_material_of_a_type_is_given_whole():
-    answer, _, _ = asked("an *exercise* on leverage")
-    assert "[1]\n\nCompute the **leverage**" in answer.text
-    assert ":::" not in answer.text
-
-
-def test_code_comes_as_it_is():
-    write("notes.md", "# Code\n\n```r\nmean(x) # zebra\n```\n")
-    lmm("index -q notes.md")
-    assert asked("zebra")[0].text.endswith("\n```\nmean(x) # zebra\n```")
 
 
 @pytest.mark.parametrize("question", ["What is the capital of France?", "?", "y " * 5000])

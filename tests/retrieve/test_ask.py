@@ -121,20 +121,10 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
     with ModelServer() as server:
         out, said = ask("'When does the mean mislead?'", server, status=1)
-        told = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
+        answer = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
     assert out.startswith("Far [1] away\n\n[1] Describing distributions")
     assert "openai/gpt-5.4-mini: the reply was cut off after 5 tokens" in said
-    assert (told["answer"], told["notes"]) == ("Far [1] away", [said.splitlines()[-1]])
-
-
-def test_an_answer_that_repeats_the_prompt_is_stopped_and_not_cached(indexed_book):
-    write("config.toml", "[ask]\nqueries = 'keywords'\n")
-    with ModelServer(reply='Far away [2].\n<source n="1">\nThe mean is pulled.\n</source>\n') as server:
-        out, stderr = ask("'When does the mean mislead?'", server, status=1)
-        ask("'When does the mean mislead?'", server, status=1)
-        assert server.count == 2
-    assert out.startswith("Far away [1].")
-    assert "the answer was stopped, since it holds parts of the prompt (<source n=)" in stderr
+    assert (answer["answer"], answer["notes"]) == ("Far [1] away", [said.splitlines()[-1]])
 
 
 def test_a_type_that_is_not_there_is_reported_before_any_question(indexed_book):

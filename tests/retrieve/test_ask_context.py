@@ -101,15 +101,6 @@ def test_exercises_come_where_they_were_hit_and_not_with_their_section():
     assert [one.types for one in asked.sources] == [("exercise",)]
 
 
-def test_a_passage_that_does_not_fit_leaves_its_room_to_a_smaller_one():
-    made = material(BOOK, size=400)
-    hits = [passage(made, "third text"), passage(made, "fourth text"), passage(made, "nap study")]
-    context = build_context(found(made, hits), 95, words)
-    assert "third text" in context.text
-    assert "nap study" in context.text
-    assert "fourth text" not in context.text
-
-
 def test_the_same_text_in_two_places_comes_once():
     made = material(f"# One\n\n{PROSE}\n", f"# Two\n\n{PROSE}\n")
     context = build_context(found(made, list(made.passages.values())), 1000, words)
@@ -136,15 +127,6 @@ def test_chunks_that_touch_are_one_source_and_what_they_share_comes_once(overlap
     assert len(made.passages) > 4
     (source,) = build_context(found(made, list(made.passages.values())), 1000, words).sources
     assert source.text == text.removeprefix("# A\n\n").rstrip()
-
-
-def test_chunks_with_another_between_them_are_two_sources():
-    text = "# A\n\n" + "\n\n".join(f"Paragraph {number}. {PROSE}" for number in range(3)) + "\n"
-    made = material(text, size=120)
-    context = build_context(
-        found(made, [passage(made, "Paragraph 2"), passage(made, "Paragraph 0")]), 1000, words, False
-    )
-    assert [one.place for one in context.sources] == ["a.md:3", "a.md:7"]
 
 
 def test_a_line_of_a_title_cannot_pose_as_a_header():

@@ -3,7 +3,6 @@
 import pytest
 
 from lmm_core.indexing.statistics import emphasised
-from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.words import asked_words
 from tests.retrieve.materials import material, passage, rank
@@ -54,15 +53,6 @@ def test_an_exercise_comes_after_the_text_unless_it_is_asked_for():
     scores = [{one.id: one.score for one in ranked("dice", type)} for type in ("", "exercise")]
     assert scores[0].keys() == scores[1].keys()
     assert all(scores[0][one] < scores[1][one] for one in scores[0])
-
-
-def test_words_that_say_little_find_titles_alone():
-    made = material(
-        "# Nets\n\nNets learn from data.\n\n## When not to use them\n\nNets need much data.\n\n"
-        "## Layers\n\nNets have layers. Do not use many, and not when nets are small.\n"
-    )
-    index = LexicalIndex(made, "english")
-    assert rank(index, "when should I not use nets?", made.passages.values())[0].titles[-1] == "When not to use them"
 
 
 def test_signs_of_code_are_found():
@@ -128,17 +118,6 @@ def test_the_share_of_a_question_that_is_found():
 )
 def test_the_words_that_say_what_a_question_is_about(question, words):
     assert asked_words(question, "english") == words
-
-
-def test_words_without_accents_and_case():
-    assert [fold(word) for word in find_words("Größe, Zoe\u0308, 平均値 x_1")] == [
-        "grosse",
-        "zoe",
-        "平均",
-        "均値",
-        "x",
-        "1",
-    ]
 
 
 def test_an_annotated_question_that_is_asked_finds_its_section_first():

@@ -84,10 +84,6 @@ def test_code_comes_with_the_sentence_before_it():
     )
 
 
-def test_a_list_comes_with_the_line_that_announces_it():
-    assert first("look at these in turn") == "Look at these in **turn**:\n\n- a first one,\n\n- a second one."
-
-
 def test_a_section_of_an_image_alone_is_passed_over():
     notes = material("# Oaks of old\n\n![](oak.png)\n\n# Oaks today\n\nOaks are 'old oaks'.\n")
     (source,) = matches("old oaks", notes=notes, index=LexicalIndex(notes, "english"))
@@ -97,10 +93,6 @@ def test_a_section_of_an_image_alone_is_passed_over():
 def test_an_exercise_is_not_given_away():
     assert "Solution" not in first("distances of ordinal values")
     assert "Solution" in first("grade", type="exercise")
-
-
-def test_nothing_is_shown_for_what_the_notes_do_not_have():
-    assert matches("What is the standard model of particles?") == matches("xylophone") == ()
 
 
 def test_nothing_of_markup_is_left():

@@ -2,12 +2,10 @@
 
 import pytest
 
-from lmm_core.indexing.api import markdown_upload
 from lmm_core.models.chat import run
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points
-from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.indexing import MINILM, lmm
@@ -41,12 +39,3 @@ def test_a_server_finds_and_answers_as_a_folder_does(model, sample_book, qdrant,
     lmm("index . -q")
     on_server = run(answers(sample_book))
     assert [question for question in in_folder if in_folder[question] != on_server[question]] == []
-
-
-def test_retrievers_of_langchain_search_on_a_server(sample_book, qdrant, monkeypatch):
-    langchain = pytest.importorskip("lmm_core.langchain")
-    monkeypatch.chdir(sample_book)
-    config = ConfigSettings(storage={"url": qdrant})
-    markdown_upload(["02-describing.md"], config)
-    for kind in (langchain.QdrantVectorStoreRetriever, langchain.QdrantVectorStoreRetrieverGrouped):
-        assert "median" in kind.from_config_settings(config).invoke("the median")[0].page_content

@@ -80,11 +80,6 @@ def test_sources_come_in_the_order_of_reading_then_by_name():
     assert [one.source for one in build_material(found, ["c.md"]).documents] == ["c.md", "a.md", "b.md"]
 
 
-def test_a_document_without_title_goes_by_its_file():
-    made = material("Text alone.\n")
-    assert [one.title for one in made.documents] == ["a.md"]
-
-
 def test_questions_in_one_text_are_several():
     assert split_questions("What is it? How\nmany; why؟ Next") == ["What is it?", "How many;", "why؟", "Next"]
     assert split_questions("  ") == []

@@ -43,11 +43,6 @@ def test_the_question_comes_first_and_no_query_twice(question, language, earlier
     assert len(queries) == len(set(queries))
 
 
-def test_a_further_question_takes_the_one_before_it_along():
-    queries = plain_queries("And their sum?", earlier=["What are residuals?"])
-    assert any("residuals" in query and "sum" in query for query in queries)
-
-
 def test_a_model_s_queries_are_few_and_short():
     model = ModelQueries(Asker(Sayer(said(*(f"{number} {'x' * 9000}" for number in range(50))))))
     queries = expanded(model, "y" * 10_000)

@@ -1,8 +1,5 @@
 """The passages and sections that fit a question."""
 
-from dataclasses import replace
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,11 +69,6 @@ def test_a_hit_on_a_summary_gives_the_passages_under_it():
     assert {one.id for one in best} == {FLOUR.id, SALT.id}
     assert best[0].score == UNDER_SUMMARY
     assert [one.id for one in fuse([[summary("red wine")]], MADE)] == [GRAPES.id]  # it has no text of its own
-
-
-def test_scores_are_relative_to_the_best_and_the_worst_hit():
-    best = fuse([[replace(HOPS, score=0.9), replace(FLOUR, score=0.6), replace(SALT, score=0.5)]], MADE)
-    assert [one.score for one in best] == [1.0, pytest.approx(0.25), 0.0]
 
 
 def test_sections_come_in_the_order_of_their_best_passages():

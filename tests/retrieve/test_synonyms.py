@@ -93,14 +93,6 @@ def test_a_name_in_another_language():
     assert [one.name for one in german.synonyms.used("Standardabweichungen")] == ["Standardabweichung"]
 
 
-def test_configured_names_hold_in_both_directions():
-    assert used("MLM") == ["MLM = hierarchical linear model"]
-    assert used("hierarchical linear models") == ["hierarchical linear model = MLM"]
-    assert titles("what is an MLM")[0] == "Groups"  # no text has that name
-    groups = next(one for one in MADE.passages.values() if "hierarchical" in one.text)
-    assert INDEX.share("MLM", [groups]) == 1
-
-
 def test_chinese_and_japanese_notes():
     made = material("# 一\n\n标准差（SD）是方差的平方根。\n\n# 二\n\n样本越大，标准差不变。\n\n# 三\n\nSD 很大。\n")
     index = LexicalIndex(made, "", {"SD": ["标准差"]})

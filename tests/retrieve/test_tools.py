@@ -16,8 +16,6 @@ from lmm_core.retrieve.agents.tools import DATA, Tools
 from lmm_core.retrieve.library import Library, open_library
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint
 from tests.commands import copy_folder, write
 from tests.indexing import LONG, document, lmm, section
@@ -114,10 +112,6 @@ def test_a_type_of_material_is_asked_for_by_name_or_in_the_query(notes):
     for arguments in ({"query": "residuals", "type": "Exercise"}, {"query": "*exercise* residuals"}):
         found = call(notes, "search", **arguments)
         assert names(found["passages"]) == ["linear#3"] and found["type"] == "exercise"
-
-
-def test_an_unknown_type_is_answered_with_those_there_are(notes):
-    assert "types of material in the collection: exercise" in refused(notes, "search", query="x", type="theorem")
 
 
 def test_read_reads_it_and_says_what_is_around_it(notes):
@@ -321,23 +315,6 @@ def test_calls_at_the_same_time_open_and_read_it_once(notes, monkeypatch):
     assert len(read) == 1
 
 
-def _take(folder):
-    open_store(LocalStorage(folder / ".lmm" / "index")).close()
-
-
-def test_an_idle_one_lets_the_index_go(notes, monkeypatch):
-    monkeypatch.setattr("lmm_core.retrieve.library.IDLE", 0.1)
-
-    async def work():
-        async with shared(notes) as (library, tools):
-            await tools.call("search", {"query": "oak"})
-            await asyncio.sleep(0.3)
-            assert library._store is None
-            await asyncio.to_thread(_take, notes)
-
-    run(work())
-
-
 def test_what_is_not_indexed_yet_is_said_and_read_later():
     write("notes/config.toml", "")
 
@@ -351,17 +328,3 @@ def test_what_is_not_indexed_yet_is_said_and_read_later():
             return await tools.call("outline", {"level": 0})
 
     assert len(run(work())["sections"]) == 1
-
-
-def test_an_index_that_another_process_has_is_an_error_that_says_so(notes, monkeypatch):
-    monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.1)
-
-    async def work():
-        async with shared(notes) as (_, tools):
-            other = open_store(LocalStorage(notes / ".lmm" / "index"))
-            with pytest.raises(ToolError, match="is already open in this program"):
-                await tools.call("outline", {})
-            other.close()
-            assert (await tools.call("outline", {}))["sections"]
-
-    run(work())

@@ -89,18 +89,6 @@ def test_two_workers_answer_and_one_that_dies_is_replaced(served):
         assert "Traceback" not in log.read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.qdrant
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
-def test_workers_end_with_the_process_that_started_them(served):
-    with serving(served, "--workers", "2") as (process, address, _):
-        assert got(address)[0] == 200
-        started = waited(lambda: len(found := workers(process)) == 2 and found)
-        process.kill()
-        process.wait(PATIENCE)
-        waited(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in started))
-
-
 def test_an_index_in_a_folder_has_one_process(own_course, monkeypatch):
     monkeypatch.chdir(own_course)
     said = lmm("serve --workers 2", status=2)[1]

@@ -111,11 +111,6 @@ def test_ids_stay_while_answers_texts_and_places_change():
     assert before[0].id != cards(NOTES.replace("How many sides", "How many faces"))[0].id
 
 
-def test_ids_are_unique_for_what_has_the_same_name():
-    twice = "# T\n\n" + "::: exercise\n**Roll.** Now.\n:::\n\n" * 3
-    assert len({card.id for card in cards(twice)}) == 3
-
-
 # Tables and markdown
 
 
@@ -185,14 +180,6 @@ def test_a_package():
     assert "[image: A die.]" in notes[made[0].id][0][1]
 
 
-def test_a_package_is_written_where_a_link_leads_to():
-    Path("decks").mkdir()
-    Path("dice.apkg").symlink_to("decks/mine.apkg")
-    assert package(cards(NOTES))[0]
-    assert Path("dice.apkg").is_symlink()
-    assert [path.name for path in Path("decks").iterdir()] == ["mine.apkg"]
-
-
 def test_images_come_along_and_nothing_else():
     Path("book/part").mkdir(parents=True)
     Path("book/part/die.svg").write_text("<svg/>")
@@ -226,19 +213,6 @@ def test_only_our_own_tags_are_in_what_is_made(text):
     known = "p|em|strong|code|pre|h[1-6]|ul|ol|li|blockquote|hr|br|a|div|span|table|thead|tbody|tr|th|td|s"
     for tag in re.findall(r"<[^>]*>", to_html(text)):
         assert re.fullmatch(rf"</?(?:{known})(?: (?:class|href|start|title)=\"[^\"]*\")*(?: /)?>", tag), tag
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("$$\na &= b \\\\\n= 3\n$$", '<div class="math block">\n\\[a &amp;= b \\\\\n= 3\\]\n</div>'),
-        ("[latex]x[/latex] [sound:x]", "<p>&#91;latex]x&#91;/latex] &#91;sound:x]</p>"),
-        ("see [there](#sec-x){.y}", "<p>see there</p>"),
-        ("## Why $n$? {#sec-n}", '<h2>Why <span class="math inline">\\(n\\)</span>?</h2>'),
-    ],
-)
-def test_html(text, shown):
-    assert to_html(text) == shown
 
 
 @pytest.mark.parametrize(

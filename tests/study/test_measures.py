@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmm_core.errors import QuestionsError, ToolError
+from lmm_core.errors import QuestionsError
 from lmm_core.indexing.passages import build_material, section_address
 from lmm_core.retrieve.agents.library_tools import find_section
 from lmm_core.store.vector_store import ScoredPoint
@@ -102,27 +102,6 @@ def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():
 )
 def test_a_section_is_named_by_title_titles_anchor_or_file(name, found):
     assert section_address(named(name)) == found
-
-
-def test_a_document_named_as_its_only_heading_is_meant_as_a_whole():
-    payload = {"page_content": "A moth.", "docid": "m.md", "source": "m.md", "titles": ["Moths"]}
-    under = {**payload, "titles": ["Moths", "Moths"], "section_path": ["1"], "parent": "1", "anchors": ["moths"]}
-    moths = build_material([ScoredPoint("1", under, 0.0)])
-    assert find_section("Moths", moths) is moths.documents[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("Centre", "may be any of a.md#2 (Centre), book/b.md#1 (Centre)"),
-        ("Variance", "Was one of these meant: a.md#1.1 (The variance)"),
-        ("Quantum gravity", "outline lists what there is"),
-    ],
-)
-def test_an_unknown_name_is_told_with_those_that_come_near(name, says):
-    with pytest.raises(ToolError) as told:
-        named(name)
-    assert says in str(told.value)
 
 
 def test_all_wrong_sections_of_a_file_are_reported_at_once():

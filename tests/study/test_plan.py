@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.study.plan import Step, StudyPlan, divide, find_topic, make_steps, read_time, show_plan
+from lmm_core.study.plan import divide, find_topic, make_steps, read_time
 from tests.commands import write
 from tests.indexing import lmm
 from tests.retrieve.from_files import material
@@ -61,12 +61,6 @@ def test_no_section_is_lost_whatever_the_time(sessions, sizes):
     assert [step for session in divided for step in session] == steps
 
 
-def test_sections_are_divided_in_their_order_and_in_balance():
-    steps = [Step(str(number), "A", f"Chapter {number}", "", 10.0) for number in range(6)]
-    divided = divide(steps, read_time("three evenings"))
-    assert [[step.id for step in session] for session in divided] == [["0", "1"], ["2", "3"], ["4", "5"]]
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """A course of two documents that is indexed, with twelve minutes and twenty minutes to read."""
@@ -108,9 +102,3 @@ def test_what_cannot_be_done_is_said_first(course, monkeypatch):
     assert plan(course, monkeypatch, "four hours on coins").startswith("The notes have only 1")
     assert plan(course, monkeypatch, "5 minutes").startswith("There is no time for 2 sections (")
     assert "The wish is empty" in lmm("toc --plan ' '", status=2)[1]
-
-
-def test_a_plan_of_a_large_course_is_a_page_without_sections():
-    steps = tuple(Step(f"{n}", f"Chapter {n // 4}", f"Section {n}", f"{n // 4}.md:1", 15.0) for n in range(160))
-    shown = show_plan(StudyPlan(read_time("four days"), "", (steps[:80], steps[80:])))
-    assert shown.count("\n") < 20 and "Chapter 0 (1 h); Chapter 1 (1 h)" in shown and "Section" not in shown

@@ -71,11 +71,6 @@ def background(page):
     return max(int(number) for number in re.findall(r"\d+", colour)[:3])
 
 
-def test_it_is_light_or_dark_as_the_reader_wants(opened):
-    assert background(opened(color_scheme="light")) > 230
-    assert background(opened(color_scheme="dark")) < 60
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_reaches_beyond_the_page(opened, size):
     page = opened(size)
@@ -98,9 +93,3 @@ def test_it_prints_dark_on_white_with_all_groups(opened, tmp_path):
     assert background(page) == 255
     assert page.locator(".groups li").first.is_visible()
     assert len(page.pdf(format="A4")) > 10_000
-
-
-def test_what_students_typed_is_shown_as_they_typed_it(opened):
-    page = opened()
-    assert page.locator("h3, .comments p", has_text="<script>alert(1)</script>").count() > 0
-    assert page.locator("script, img").count() == 0 and page.title() == "What students asked"

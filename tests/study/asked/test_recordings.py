@@ -49,13 +49,6 @@ def test_a_turn_comes_back_as_it_was(recordings: Recordings) -> None:
     assert [turn.question for turn in recordings.turns()] == ["Why are errors squared?", "And why not cubed?"]
 
 
-def test_nothing_is_made_by_looking(recordings: Recordings) -> None:
-    assert recordings.turns() == []
-    assert (recordings.forget("Anna"), recordings.expire(1), recordings.delete()) == (0, 0, 0)
-    assert not recordings.judge(WHY.id, 1)
-    assert not recordings.path.parent.exists()
-
-
 def test_a_judgement_replaces_the_one_before(recordings: Recordings) -> None:
     recordings.add(WHY)
     assert recordings.judge(WHY.id, 1, "thanks")
@@ -149,15 +142,6 @@ def test_threads_record_at_the_same_time(recordings: Recordings) -> None:
         thread.join()
     other.close()
     assert len(recordings.turns()) == 150
-
-
-def test_a_file_that_was_removed_meanwhile_is_made_again(recordings: Recordings) -> None:
-    recordings.add(WHY)
-    for path in recordings.path.parent.glob("asked.sqlite*"):
-        path.unlink()
-    recordings.add(asked("Is this kept?", 2))
-    with closing(Recordings(recordings.path)) as another:
-        assert [turn.question for turn in another.turns()] == ["Is this kept?"]
 
 
 # Files that cannot be used
