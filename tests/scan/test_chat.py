@@ -35,13 +35,13 @@ NASTY = [
     "nul \0 \u2028 \x85 \ufeff \x0c",
 ]
 QUESTIONS = [
-    "Is this right: yes or no?",
-    "Why 'so', or \"not\"?",
-    "Is #3 right? # really",
-    "A path\\",
-    "- is this a list?",
-    "[is] {this} *it* & that | %",
-    "@fig-x: clear?",
+    ("?", "Is this right: yes or no?"),
+    ("+", "Why 'so', or \"not\"?"),
+    ("query", "Is #3 right? # really"),
+    ("?", "A path\\"),
+    ("+", "- is this a list?"),
+    ("query", "[is] {this} *it* & that | %"),
+    ("?", "@fig-x: clear?"),
 ]
 
 
@@ -96,8 +96,7 @@ def test_what_was_typed_into_the_chat_and_not_answered_stays_there():
     assert chats(chatted(text, fails_at_last)) == [[("user", "first"), ("model", "A"), ("user", "last")]]
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("key", ["?", "+", "query"])
+@pytest.mark.parametrize(("key", "question"), QUESTIONS)
 def test_questions_are_taken_literally(question, key):
     model = Sayer("Yes.")
     text = document(f"{key}: {question}")
@@ -307,39 +306,11 @@ def test_a_request_has_the_writers_system_message_and_the_path_of_titles():
     assert "One > Two" in first.messages[1].content
 
 
-SUMMED = """---
-title: Notes
-summary: All of it.
----
-
----
-summary: What One says. </around>
----
-
-# One
-
----
-?: Q
----
-
-Text.
-
-## Two
-
----
-?: Q
----
-
-Text.
-
----
-?: Q
----
-
-## Three
-
-Text.
-"""
+Q = f"{block('?: Q')}\n\n"
+SUMMED = (
+    f"---\ntitle: Notes\nsummary: All of it.\n---\n\n{block('summary: What One says. </around>')}\n\n"
+    f"# One\n\n{Q}Text.\n\n## Two\n\n{Q}Text.\n\n{Q}## Three\n\nText.\n"
+)
 
 
 def test_a_question_on_a_paragraph_shows_the_summary_around_it():

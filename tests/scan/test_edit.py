@@ -297,30 +297,29 @@ def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply
     assert not broken_edits(parse_markdown_text(after))
     assert without_asking(rejected(after)) == without_asking(text)
     whole = accepted(after)
-    for part in around(after):
+    for part in parts_between(after, lambda part: asks(part) or read_edit(part)):
         assert part in whole
 
 
-def without_asking(text):
-    """Return a text without the blocks of requests and the white space after them."""
+def parts_between(text, is_left_out):
+    """Return the parts of a text between the blocks that are left out."""
     parts = [""]
-    for one in parse_markdown_text(text):
-        if isinstance(one, MetadataBlock) and one.messages:
+    for part in parse_markdown_text(text):
+        if is_left_out(part):
             parts.append("")
         else:
-            parts[-1] += one.source
-    return [parts[0], *(part.lstrip("\r\n") for part in parts[1:])]
-
-
-def around(text):
-    """Return the text around the edits and the blocks of their requests."""
-    parts = [""]
-    for one in parse_markdown_text(text):
-        if read_edit(one) or (isinstance(one, MetadataBlock) and one.messages):
-            parts.append("")
-        else:
-            parts[-1] += one.source
+            parts[-1] += part.source
     return parts
+
+
+def asks(part):
+    return isinstance(part, MetadataBlock) and bool(part.messages)
+
+
+def without_asking(text):
+    """Return the parts of a text between requests, without the white space after these."""
+    first, *rest = parts_between(text, asks)
+    return [first, *(part.lstrip("\r\n") for part in rest)]
 
 
 # Other passes, while an edit waits

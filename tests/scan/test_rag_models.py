@@ -2,20 +2,17 @@
 
 import asyncio
 import json
-import re
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import MetadataBlock, blocks_to_tree, parse_markdown_text, sections
+from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections
 from lmm_core.markdown.visibility import KnitRules
-from lmm_core.models.annotators.annotator import Annotation, AnnotatorSection
+from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.models.annotators.model_annotator import ModelAnnotator
 from lmm_core.models.chat import Asker, Reply, Usage
-from lmm_core.models.replies import one_line
-from lmm_core.models.validation import check_reply
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.rag import RagRun
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, any_text, markdown, outside_metadata, squeezed
@@ -222,19 +219,6 @@ def test_no_reply_of_a_model_changes_the_text(reply, spelling):
     assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(SHORT))
     assert not any("metadata" in message for _, _, message in said(logger))
     assert by_model(made, reply, spelling=spelling, logger=ListLogger()) == made
-
-
-@given(words.filter(lambda word: 0 < len(one_line(word)) < 500), SPELLINGS)
-def test_what_a_model_says_is_what_is_read(word, spelling):
-    question, summary = f"{word} is said of the mean?", f"{word} is said of the mean."
-    reply = json.dumps({"questions": [question], "summary": summary})
-    texts = [AnnotatorSection(("A",), text) for text in (SHORT, LONG, f"{PROSE} {LONG}")]
-    assume(not any(check_reply(reply, text, ["questions", "summary"]).refused for text in texts))
-    assume(not re.match(r"\W*(summary|questions?)\b", one_line(word), re.I))  # a label, which is taken off
-    made = by_model(SHORT, reply, spelling=spelling)
-    blocks = [block.content for block in parse_markdown_text(made) if isinstance(block, MetadataBlock)]
-    assert [block["~summary"] for block in blocks[1:]] == [one_line(summary)] * 2
-    assert [block["~questions"] for block in blocks[1:]] == [[one_line(question)]] * 2
 
 
 def test_b25_numbers_and_brackets_stay():

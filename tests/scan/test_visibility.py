@@ -1,6 +1,7 @@
 """Each reason for which a part is left out holds on all routes; a new one that a route forgets fails here."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,6 @@ def test_the_table_of_keys_names_the_reasons():
 @pytest.fixture
 def words(monkeypatch):
     """Have the routes of `tests.routes` look for these words."""
-    import re
-
     monkeypatch.setattr("tests.routes.WORD", re.compile(r"\b(secret|shown)\d\b"))
 
 

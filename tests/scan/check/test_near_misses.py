@@ -7,7 +7,7 @@ import pytest
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.near_misses import find_near_misses
-from lmm_core.scan.check.words import nearest, slips_between
+from lmm_core.scan.check.words import nearest
 from tests.strategies import knitted
 
 BLOCK = "# A\n\n---\n{}\n---\n\nText.\n"
@@ -229,15 +229,6 @@ def test_options_in_a_header(line, said):
 
 
 # Words
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "slips"),
-    [("type", "type", 0), ("typ", "type", 1), ("tpye", "type", 1), ("tyre", "type", 1), ("kind", "knit", 2),
-     ("exersice", "exercise", 2), ("", "abc", 3), ("ca", "abc", 3)],
-)  # fmt: skip
-def test_slips(one, other, slips):
-    assert slips_between(one, other) == slips_between(other, one) == slips
 
 
 @pytest.mark.parametrize(
