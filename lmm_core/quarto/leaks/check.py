@@ -49,7 +49,8 @@ def look_for_leaks(
     outputs = [output] if isinstance(output, Path) else output
     logger = logger or ConsoleLogger()
     documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
-    own = [document for document in documents if document.path in {*sources}]
+    checked = {*sources}
+    own = [document for document in documents if document.path in checked]
     notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None)
     search = _LeakSearch([secret for document in own for secret in document.secrets()], notes)
     for file in (file for folder in outputs for file in find_files(folder)):
