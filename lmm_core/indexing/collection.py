@@ -131,13 +131,13 @@ async def aquery_many(
     if languages is None:
         languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
     searches = await encoder.searches(texts, limit, where, compared=compared, languages=languages)
-    found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
+    best = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
     if not type or (where is not None and "type" in where.all):
-        return found
+        return best
     of_type = Where({**(where.all if where else {}), "type": type}, where.none if where else {})
     searches = [replace(search, where=of_type) for search in searches]
     first = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-    return [_put_first(*both, limit) for both in zip(first, found, strict=True)]
+    return [_put_first(*both, limit) for both in zip(first, best, strict=True)]
 
 
 def _put_first(first: Sequence[ScoredPoint], others: Sequence[ScoredPoint], limit: int) -> list[ScoredPoint]:
@@ -238,10 +238,10 @@ class IndexInfo:
     def summary(self) -> str:
         if not self.collections:
             return f"{self.place}: {NOTHING}"
-        said = [counted(self.documents, "document")]
-        said += [f"{self.size / 1e6:,.1f} MB"] if self.size is not None else []
-        said += [f"last written {describe_age(time.time() - self.written)} ago"] if self.written else []
-        return f"{self.place}: {', '.join(said)}"
+        parts = [counted(self.documents, "document")]
+        parts += [f"{self.size / 1e6:,.1f} MB"] if self.size is not None else []
+        parts += [f"last written {describe_age(time.time() - self.written)} ago"] if self.written else []
+        return f"{self.place}: {', '.join(parts)}"
 
     def lines(self) -> list[str]:
         """Return a summary line, then one per collection."""
@@ -249,10 +249,10 @@ class IndexInfo:
 
 
 def read_info(store: VectorStore, place: str, name: str, companion: str, size: int | None) -> IndexInfo:
-    found = [one for one in (_read_collection(store, name), _read_collection(store, companion)) if one]
+    collections = [info for info in (_read_collection(store, name), _read_collection(store, companion)) if info]
     records = read_records(store, name).values()
     written = max((record.written for record in records), default=0.0)
-    return IndexInfo(place, size, len(records), written, found)
+    return IndexInfo(place, size, len(records), written, collections)
 
 
 def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:
@@ -264,12 +264,12 @@ def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:
     return CollectionInfo(name, store.count(name), encoding, embedding, sparse, languages, is_earlier(known))
 
 
-def _describe_collection(one: CollectionInfo) -> str:
-    how = f"{one.encoding} ({one.embedding or 'words alone'})" if one.embedding or one.sparse else "without vectors"
-    languages = [f"{language_name(code) if code else 'unknown'} {count}" for code, count in one.languages.items()]
-    made = ["made by an earlier version: lmm index FILES makes it anew"] if one.is_earlier else []
-    shown = filter(None, [counted(one.points, "point"), how, ", ".join(languages), *made])
-    return f"  {one.name}: {'; '.join(shown)}"
+def _describe_collection(info: CollectionInfo) -> str:
+    how = f"{info.encoding} ({info.embedding or 'words alone'})" if info.embedding or info.sparse else "without vectors"
+    languages = [f"{language_name(code) if code else 'unknown'} {count}" for code, count in info.languages.items()]
+    version = ["made by an earlier version: lmm index FILES makes it anew"] if info.is_earlier else []
+    shown = filter(None, [counted(info.points, "point"), how, ", ".join(languages), *version])
+    return f"  {info.name}: {'; '.join(shown)}"
 
 
 def describe_age(seconds: float) -> str:
@@ -296,8 +296,8 @@ async def make_collections(
         for encoder in encoders.values():
             await encoder.spec()
         await asyncio.to_thread(_drop, store, name, encoders, records)
-    for one, encoder in encoders.items():
-        await ainitialize_collection(store, one, encoder)
+    for collection, encoder in encoders.items():
+        await ainitialize_collection(store, collection, encoder)
     if await asyncio.to_thread(store.metadata, name + FILES) is None:
         await asyncio.to_thread(create_records, store, name)
 
@@ -307,8 +307,8 @@ def _drop(store: VectorStore, name: str, collections: Iterable[str], records: Se
         begin_files(store, name, [replace(record, fingerprint="") for record in records])
     else:  # or unreadable
         store.drop(name + FILES)
-    for one in collections:
-        store.drop(one)
+    for collection in collections:
+        store.drop(collection)
 
 
 # Server: new collections beside the old ones
@@ -336,8 +336,8 @@ def remove_unused(store: ServerStore, names: Mapping[str, str]) -> None:
     """Remove collections left by interrupted rebuilds."""
     used = set(store.aliases().values())
     for collection in store.collections():
-        made = NEW.fullmatch(collection)
-        if made and {made["name"], made["name"].removesuffix(FILES)} & names.keys() and collection not in used:
+        new = NEW.fullmatch(collection)
+        if new and {new["name"], new["name"].removesuffix(FILES)} & names.keys() and collection not in used:
             store.drop(collection)
 
 

@@ -165,17 +165,17 @@ class Encoder:
 
     async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
         """Return the vectors of chunks by name. Raise ModelError."""
-        made: list[dict[str, Vector]] = [{} for _ in texts]
+        by_chunk: list[dict[str, Vector]] = [{} for _ in texts]
         if self.has_meaning and self.embedder is not None:
-            vectors = iter(await self.embedder.embed([text for one in texts for text in one.dense]))
-            for vectors_of, one in zip(made, texts, strict=True):
-                found = [next(vectors) for _ in one.dense]
-                vectors_of[DENSE] = found if self.model in _WITH_MULTI else found[0]
+            vectors = iter(await self.embedder.embed([text for chunk in texts for text in chunk.dense]))
+            for vectors_of, chunk in zip(by_chunk, texts, strict=True):
+                dense = [next(vectors) for _ in chunk.dense]
+                vectors_of[DENSE] = dense if self.model in _WITH_MULTI else dense[0]
         if self.has_words and self.sparse is not None:
-            words = self.sparse.encode([one.sparse for one in texts], [one.language for one in texts])
-            for vectors_of, vector in zip(made, words, strict=True):
+            words = self.sparse.encode([chunk.sparse for chunk in texts], [chunk.language for chunk in texts])
+            for vectors_of, vector in zip(by_chunk, words, strict=True):
                 vectors_of[SPARSE] = vector
-        return made
+        return by_chunk
 
     async def searches(
         self, texts: Sequence[str], limit: int, where: Where | None = None, compared: Compared = "both",
@@ -185,16 +185,16 @@ class Encoder:
 
         compared: limited to the collection's vectors
         languages: for stemming"""
-        made: list[dict[str, Vector]] = [{} for _ in texts]
+        by_text: list[dict[str, Vector]] = [{} for _ in texts]
         if self.has_meaning and self.embedder is not None and compared != "words":
-            for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
+            for vectors, dense in zip(by_text, await self._embed(self.embedder, texts), strict=True):
                 vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
         if self.has_words and self.sparse is not None and compared != "meaning":
-            for vectors, text in zip(made, texts, strict=True):
+            for vectors, text in zip(by_text, texts, strict=True):
                 vectors[SPARSE] = self.sparse.encode_query(text, languages)
-        if not all(made):
+        if not all(by_text):
             raise StoreError("A collection without vectors (encoding none) cannot be searched by text.")
-        return [Search(vectors, limit, where=where) for vectors in made]
+        return [Search(vectors, limit, where=where) for vectors in by_text]
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
         """Return the vectors of queries. Raise ModelError after `patience`."""

@@ -43,11 +43,11 @@ INDEXES: dict[str, Any] = {
 def check_collections(name: str, companion: str) -> None:
     """Check that collection, companion and records have different names. Raise StoreError."""
     names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
-    for one in names.values():
-        checked_name(one)
-    if found := clash(names):
+    for collection in names.values():
+        checked_name(collection)
+    if same := clash(names):
         raise StoreError(
-            f"{found[0]} ({names[found[0]]!r}) and {found[1]} ({names[found[1]]!r}) would be one. Give them names that "
+            f"{same[0]} ({names[same[0]]!r}) and {same[1]} ({names[same[1]]!r}) would be one. Give them names that "
             "differ by more than case (collection_name and companion_collection in [database] of config.toml)."
         )
 
@@ -132,9 +132,9 @@ async def write_changes(
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
         vectors = await encoder.encode([chunk.texts for chunk in batch])
-        made = [Point(chunk.uuid, found, chunk.payload) for chunk, found in zip(batch, vectors, strict=True)]
-        await asyncio.to_thread(store.upsert, collection, made)
-        points += made
+        new = [Point(chunk.uuid, own, chunk.payload) for chunk, own in zip(batch, vectors, strict=True)]
+        await asyncio.to_thread(store.upsert, collection, new)
+        points += new
         written(len(batch))
     if changes.moved:
         await asyncio.to_thread(store.set_payload, collection, {chunk.uuid: chunk.payload for chunk in changes.moved})
@@ -234,7 +234,7 @@ def _points(records: Iterable[FileRecord]) -> list[Point]:
 
 def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
     """Record files as begun until recorded as done and the store is closed. Raise StoreError."""
-    begun = [replace(one, fingerprint=BEGUN, statistics="") for one in records if one.fingerprint != BEGUN]
+    begun = [replace(record, fingerprint=BEGUN, statistics="") for record in records if record.fingerprint != BEGUN]
     if begun:
         store.write_ahead(collection + FILES, _points(begun))
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .separators import GOOD, sentence_ends
-from .units import NO_FRAME, ChunkLimits, Frame, Unit, cut_at, find_units
+from .units import GOOD, NO_FRAME, ChunkLimits, Frame, Unit, cut_at, find_units, sentence_ends
 
 # An eighth above the size is accepted
 TOLERANCE = 8

@@ -260,7 +260,7 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
     A section's own text is one document, or several of at most `opts.documents` characters. A RAG-only text is a
     separate document; `skip: true` is excluded."""
     tree = blocks_to_tree(blocks)
-    found: list[ParentDocument] = []
+    documents: list[ParentDocument] = []
     for section in sections(tree):
         titles = tuple(titles_path(section))
         texts = [node for node in section.texts if not blank(node.content) and is_indexed(node)]
@@ -269,9 +269,9 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
         for node in texts:
             (alone if _stands_alone(node, opts) else own).append(node)
         for group in [own, *([node] for node in alone)]:
-            made = _documents([node.block for node in group if node.block is not None], titles, opts)
-            found += [replace(one, context_summary=_summary_around(section)) for one in made]
-    return sorted(found, key=lambda document: document.line)
+            own_documents = _documents([node.block for node in group if node.block is not None], titles, opts)
+            documents += [replace(text, context_summary=_summary_around(section)) for text in own_documents]
+    return sorted(documents, key=lambda document: document.line)
 
 
 def _summary_around(section: HeadingNode) -> str:
