@@ -77,41 +77,41 @@ def _is_entered(name: str) -> bool:
 
 
 def _crawl(root: Path, choice: Choice) -> Iterator[WalkedFile | Skipped]:
-    for one in walk(root, choice):
-        if isinstance(one, Link):
-            yield Skipped(one.name, one.where_to() if one.leads_nowhere else f"{one.where_to()}: not followed")
-        elif isinstance(one, WalkedFile) and (problem := name_problem(one.name)):
-            yield Skipped(shown_name(one.name), problem)
+    for entry in walk(root, choice):
+        if isinstance(entry, Link):
+            yield Skipped(entry.name, entry.where_to() if entry.leads_nowhere else f"{entry.where_to()}: not followed")
+        elif isinstance(entry, WalkedFile) and (problem := name_problem(entry.name)):
+            yield Skipped(shown_name(entry.name), problem)
         else:
-            yield one
+            yield entry
 
 
 # Reading
 
 
-def read(found: WalkedFile) -> str | Skipped:
+def read(document: WalkedFile) -> str | Skipped:
     """Return a file's text without a byte-order mark, or why it is skipped: unreadable, not UTF-8, empty or too
     large."""
     try:
-        with found.path.open("rb") as file:
+        with document.path.open("rb") as file:
             data = file.read(LARGEST + 1)
-        torn = torn_problem(found.path, data)
+        torn = torn_problem(document.path, data)
     except OSError as error:
-        return Skipped(found.name, because(error))
+        return Skipped(document.name, because(error))
     if torn:
-        return Skipped(found.name, torn, torn=True)
+        return Skipped(document.name, torn, torn=True)
     if len(data) > LARGEST:
-        size = found.path.stat().st_size
+        size = document.path.stat().st_size
         return Skipped(
-            found.name, f"the file has {size / MIB:.1f} MiB, and at most {LARGEST // MIB} are read: split it"
+            document.name, f"the file has {size / MIB:.1f} MiB, and at most {LARGEST // MIB} are read: split it"
         )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         what = f"line {line} is not UTF-8 (byte {error.start}, 0x{data[error.start]:02x}): save the file as UTF-8"
-        return Skipped(found.name, what)
-    return text if text.strip() else Skipped(found.name, "empty")
+        return Skipped(document.name, what)
+    return text if text.strip() else Skipped(document.name, "empty")
 
 
 # Windows
