@@ -53,7 +53,7 @@ def test_a_damaged_catalogue_is_reported_and_never_replaced(text):
     damaged = database(entry("one"))
     write(damaged.root / CATALOGUE, text)
     for work in (damaged.entries, lambda: damaged.write(entry("two"))):
-        with pytest.raises(CrawlError, match=r"db/catalogue\.json cannot be read .*: remove it"):
+        with pytest.raises(CrawlError, match=r"db/catalogue\.json cannot be read .*Remove it"):
             work()
     assert (damaged.root / CATALOGUE).read_text() == text
 
