@@ -102,7 +102,7 @@ class Conversation:
         `Retriever.retrieve`.
 
         as_for_model: build the model's context in any case"""
-        earlier = [asked for asked, _ in self.history]
+        earlier = [previous for previous, _ in self.history]
         retrieval = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
         if self.asker is None and not as_for_model:
             return retrieval, Context("", await asyncio.to_thread(best_matches, retrieval))
@@ -116,19 +116,19 @@ class Conversation:
         return await self.answer(question, retrieval, context, show)
 
     async def answer(
-        self, question: str, found: Retrieval, context: Context, show: Show | None = None, cite: Cite | None = None
+        self, question: str, retrieval: Retrieval, context: Context, show: Show | None = None, cite: Cite | None = None
     ) -> Answer:
         """Answer a question after its search; see `ask`.
 
         cite: called with the sources before a part with a new citation is shown."""
         show = show or (lambda part: None)
-        if found.off_topic:
-            return self._refused(question, found, context)  # nor is it part of later requests
+        if retrieval.off_topic:
+            return self._off_topic_answer(question, retrieval, context)  # nor is it part of later requests
         if self.asker is None:
-            answer = matches_answer(question, found, context)
+            answer = matches_answer(question, retrieval, context)
             show(answer.text)
         else:
-            turn = _Turn(self, self.asker, found, context, show, cite)
+            turn = _Turn(self, self.asker, retrieval, context, show, cite)
             try:
                 answer = await turn.answer(question)
             except asyncio.CancelledError:  # stopped: the next question may refer to this answer
@@ -138,44 +138,46 @@ class Conversation:
         self.history.append((question, answer.text))
         return answer
 
-    def _refused(self, question: str, found: Retrieval, context: Context) -> Answer:
+    def _off_topic_answer(self, question: str, retrieval: Retrieval, context: Context) -> Answer:
         """Return the off-topic answer with the nearest sections, in case the check is wrong."""
         by = self.asker.model.name if self.asker else STAND_IN_NAME
-        return Answer(question, "", context.sources, (), False, by, context, (), _nearest(found), _kinds(found), True)
+        return Answer(
+            question, "", context.sources, (), False, by, context, (), _nearest(retrieval), _kinds(retrieval), True
+        )
 
-    def request(self, question: str, found: Retrieval, context: Context) -> Request:
+    def request(self, question: str, retrieval: Retrieval, context: Context) -> Request:
         values = {
             "rules": RULES,
-            "teacher": teacher_text(self.system, found.material.system),
-            "type": OF_TYPE.format(type=found.type) if found.type else "",
+            "teacher": teacher_text(self.system, retrieval.material.system),
+            "type": OF_TYPE.format(type=retrieval.type) if retrieval.type else "",
             "tools": USE_TOOLS if self.tools and self.tool_calls else "",
-            "context": context_text(found, context),
+            "context": context_text(retrieval, context),
             "question": question[:MOST_CHARACTERS],
         }
-        asked = self.prompt.request(values)
-        earlier = self._remembered(count_tokens(asked.text))
-        return replace(asked, messages=(asked.messages[0], *earlier, *asked.messages[1:]))
+        prompt = self.prompt.request(values)
+        earlier = self._recent_turns(count_tokens(prompt.text))
+        return replace(prompt, messages=(prompt.messages[0], *earlier, *prompt.messages[1:]))
 
-    def _remembered(self, spent: int) -> list[ChatMessage]:
+    def _recent_turns(self, spent: int) -> list[ChatMessage]:
         """Return the latest turns that fit. spent: tokens of the request so far."""
         messages: list[ChatMessage] = []
-        for asked, answered in reversed(self.history):
-            spent += count_tokens(asked + answered)
+        for question, answer in reversed(self.history):
+            spent += count_tokens(question + answer)
             if spent > self.tokens:
                 break
-            reply = ChatMessage("assistant", answered or NO_ANSWER)  # servers refuse an empty one
-            messages = [ChatMessage("user", asked[:MOST_CHARACTERS]), reply, *messages]
+            reply = ChatMessage("assistant", answer or NO_ANSWER)  # servers refuse an empty one
+            messages = [ChatMessage("user", question[:MOST_CHARACTERS]), reply, *messages]
         return messages
 
 
-def matches_answer(question: str, found: Retrieval, context: Context) -> Answer:
+def matches_answer(question: str, retrieval: Retrieval, context: Context) -> Answer:
     """Return the best matches as an answer; they are the context's sources."""
     sources = context.sources
     text = "\n\n".join(f"**{_path(source)}** [{source.number}]\n\n{source.text}" for source in sources)
     cited = tuple(source.number for source in sources)
-    nearest = () if sources else _nearest(found)
+    nearest = () if sources else _nearest(retrieval)
     return Answer(
-        question, text, sources, cited, bool(sources), STAND_IN_NAME, context, (), nearest, _kinds(found)
+        question, text, sources, cited, bool(sources), STAND_IN_NAME, context, (), nearest, _kinds(retrieval)
     )  # fmt: skip
 
 
@@ -183,10 +185,10 @@ def _path(source: CitedSource) -> str:
     return escape(" › ".join(map(plain_title, source.titles)) or source.source)
 
 
-def context_text(found: Retrieval, context: Context) -> str:
+def context_text(retrieval: Retrieval, context: Context) -> str:
     """Return a context's text, or in brackets why it is empty."""
-    nothing = "nothing of what was found fits into so few tokens" if found.passages else "nothing was found"
-    return context.text or f"({nothing})"
+    reason = "nothing of what was found fits into so few tokens" if retrieval.passages else "nothing was found"
+    return context.text or f"({reason})"
 
 
 @dataclass
@@ -195,20 +197,20 @@ class _Turn:
 
     talk: Conversation
     asker: Asker
-    found: Retrieval
+    retrieval: Retrieval
     context: Context
     show: Show
     cite: Cite | None = None
     sources: dict[int, CitedSource] = field(default_factory=dict, init=False)
     cited: CitedText = field(init=False)
-    _told_of: int = field(default=0, init=False)  # number of cited sources reported
+    _reported: int = field(default=0, init=False)  # number of cited sources passed to `cite`
 
     async def answer(self, question: str) -> Answer:
         self.sources = {source.number: source for source in self.context.sources}
-        self.cited = CitedText(self.sources, self._knows)
+        self.cited = CitedText(self.sources, self._is_in_sources)
         broken: ModelError | None = None
         try:
-            await self._converse(self.talk.request(question, self.found, self.context))
+            await self._converse(self.talk.request(question, self.retrieval, self.context))
         except ModelError as error:
             broken = error
         self._show(self.cited.finish())
@@ -223,18 +225,18 @@ class _Turn:
         cited = self.cited
         answered = bool(cited.numbers) and not cited.refused
         return Answer(
-            question, cited.text.strip(), self._numbered(), tuple(cited.numbers.values()), answered,
-            self.asker.model.name, self.context, _dropped(cited.dropped), () if answered else _nearest(self.found),
-            _kinds(self.found),
+            question, cited.text.strip(), self._numbered_sources(), tuple(cited.numbers.values()), answered,
+            self.asker.model.name, self.context, _dropped_note(cited.dropped),
+            () if answered else _nearest(self.retrieval), _kinds(self.retrieval),
         )  # fmt: skip
 
     def _show(self, part: str) -> None:
-        if self.cite and len(self.cited.numbers) > self._told_of:
-            self._told_of = len(self.cited.numbers)
-            self.cite(self._numbered())
+        if self.cite and len(self.cited.numbers) > self._reported:
+            self._reported = len(self.cited.numbers)
+            self.cite(self._numbered_sources())
         self.show(part)
 
-    def _numbered(self) -> tuple[CitedSource, ...]:
+    def _numbered_sources(self) -> tuple[CitedSource, ...]:
         """Return the sources in the answer's numbering: cited ones first."""
         rest = [number for number in self.sources if number not in self.cited.numbers]
         order = [*self.cited.numbers, *rest]
@@ -251,11 +253,13 @@ class _Turn:
                 return
             results = await asyncio.gather(*(_use(tools, call) for call in reply.calls[:calls_left]))
             calls = ChatMessage("assistant", reply.text, reply.calls)
-            messages = self._told(reply.calls, results, request)
+            messages = self._tool_messages(reply.calls, results, request)
             request = replace(request, messages=(*request.messages, calls, *messages))
             calls_left -= len(results)
 
-    def _told(self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
+    def _tool_messages(
+        self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request
+    ) -> list[ChatMessage]:
         """Return tool results as messages with numbered texts; NO_ROOM where one does not fit."""
         room = self.talk.tokens - count_tokens(request.text)
         messages = []
@@ -291,7 +295,7 @@ class _Turn:
             hear(reply.text[len(heard) :])
         else:
             self._show(f"{self.cited.finish()}\n\n{AGAIN}\n\n")
-            self.cited = CitedText(self.sources, self._knows, numbers=self.cited.numbers)
+            self.cited = CitedText(self.sources, self._is_in_sources, numbers=self.cited.numbers)
             hear(reply.text)
         return reply
 
@@ -309,7 +313,7 @@ class _Turn:
     def _source(self, result: Mapping[str, Any]) -> CitedSource | None:
         """Return the source of a text in a tool's result, reused if it holds the text; None if its section is
         unknown."""
-        section = self.found.material.find_section(str(result.get("section", "")))
+        section = self.retrieval.material.find_section(str(result.get("section", "")))
         file, _, lines = str(result.get("place", "")).rpartition(":")
         start, _, end = lines.partition("-")
         if section is None or not start.isdigit():
@@ -325,12 +329,12 @@ class _Turn:
             int(end) if end.isdigit() else int(start), (), section.depth, text,
         )  # fmt: skip
 
-    def _knows(self, address: str) -> bool:
+    def _is_in_sources(self, address: str) -> bool:
         if not address or address.isspace():
             return False
-        written = re.compile(rf"(?<!\w){re.escape(address)}(?![\w\-/%~?&=#+@]|[.:]\w)")
+        pattern = re.compile(rf"(?<!\w){re.escape(address)}(?![\w\-/%~?&=#+@]|[.:]\w)")
         return any(
-            written.search(source.text) or address in (f"#{source.anchor}", source.source)
+            pattern.search(source.text) or address in (f"#{source.anchor}", source.source)
             for source in self.sources.values()
         )
 
@@ -349,18 +353,18 @@ def _as_text(result: Result | str) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
-def _dropped(dropped: Sequence[str]) -> tuple[str, ...]:
+def _dropped_note(dropped: Sequence[str]) -> tuple[str, ...]:
     if not dropped:
         return ()
     return (f"left out of the answer, since no source has it: {', '.join(dict.fromkeys(dropped))}",)
 
 
-def _kinds(found: Retrieval) -> tuple[str, ...]:
-    return tuple(sorted(found.material.types))
+def _kinds(retrieval: Retrieval) -> tuple[str, ...]:
+    return tuple(sorted(retrieval.material.types))
 
 
-def _nearest(found: Retrieval) -> tuple[Ranked, ...]:
-    return found.sections[:NEAREST]
+def _nearest(retrieval: Retrieval) -> tuple[Ranked, ...]:
+    return retrieval.sections[:NEAREST]
 
 
 # Configuration
@@ -416,16 +420,16 @@ def not_checked(project: Project, models: Models, with_model: bool = True) -> st
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
     """Return the reranker of `ask.rerank`. Raise ModelError."""
-    wanted = project.ask.rerank.strip()
-    if wanted in ("", "none"):
+    choice = project.ask.rerank.strip()
+    if choice in ("", "none"):
         return None
     from .models import CrossEncoderReranker, ModelReranker
 
-    if wanted == "model":
+    if choice == "model":
         return ModelReranker(models.asker(project, "aux")) if chats else None
-    name = parse_name(wanted, known_sources(project.sources))
+    name = parse_name(choice, known_sources(project.sources))
     if name.source != FASTEMBED:
-        raise ModelError(f"[ask] rerank = {wanted!r}: nothing is called that. Use none, model or fastembed/MODEL.")
+        raise ModelError(f"[ask] rerank = {choice!r}: nothing is called that. Use none, model or fastembed/MODEL.")
     from ..models.embedders.fastembed_embedder import CrossEncoder
 
     return CrossEncoderReranker(CrossEncoder(name, project.root))

@@ -53,11 +53,11 @@ class CitedText:
 
     def feed(self, part: str) -> str:
         """Take a part and return the text that can be shown."""
-        taken = ""
+        text = ""
         for at in range(0, len(part), _AT_ONCE):
             self._buffer += part[at : at + _AT_ONCE]
-            taken += self._take(final=False)
-        return taken
+            text += self._take(final=False)
+        return text
 
     def finish(self) -> str:
         """Return the rest, at the end of the text."""
@@ -66,14 +66,14 @@ class CitedText:
     def _take(self, final: bool) -> str:
         if not self._begun and not self._begin(final):
             return ""
-        taken = ""
+        text = ""
         while self._buffer:
             piece = self._fenced(final) if self._fence else self._prose(final)
             if piece is None:
                 break
-            taken += piece
+            text += piece
             self.text += piece
-        return taken
+        return text
 
     def _begin(self, final: bool) -> bool:
         """Return True once the text has begun, after removal of NO_ANSWER."""
@@ -138,7 +138,7 @@ class CitedText:
             return self._literally(len(sign))
         if sign[0] in "`$\\":
             return self._verbatim(sign, final)
-        for pattern, read in ((_LINK, self._link), (_CITATION, self._cite), (_AUTOLINK, self._address),
+        for pattern, handle in ((_LINK, self._link), (_CITATION, self._cite), (_AUTOLINK, self._address),
                               (_ADDRESS, self._address)):  # fmt: skip
             match = pattern.match(buffer)
             if match is None:
@@ -146,20 +146,20 @@ class CitedText:
             if not final and self._goes_on(match):
                 return None
             self._buffer = buffer[match.end() :]
-            return read(match)
+            return handle(match)
         if not final and len(buffer) < _HELD and "\n" not in buffer and not buffer.startswith("< "):
             return None
         return self._literally(len(sign))
 
-    def _goes_on(self, found: re.Match[str]) -> bool:
-        rest = self._buffer[found.end() :]
-        if found.re is _CITATION and rest.startswith("("):
+    def _goes_on(self, match: re.Match[str]) -> bool:
+        rest = self._buffer[match.end() :]
+        if match.re is _CITATION and rest.startswith("("):
             return len(rest) < _HELD and "\n" not in rest and ")" not in rest
-        return not rest and found.re is not _LINK
+        return not rest and match.re is not _LINK
 
     def _literally(self, size: int) -> str:
-        taken, self._buffer = self._buffer[:size], self._buffer[size:]
-        return taken
+        text, self._buffer = self._buffer[:size], self._buffer[size:]
+        return text
 
     def _verbatim(self, sign: str, final: bool) -> str | None:
         """Return a whole code span or formula, or its opening sign if it is unclosed or holds a citation."""
@@ -174,12 +174,12 @@ class CitedText:
             return None
         return self._literally(1 if sign[0] == "\\" else len(sign))
 
-    def _cite(self, found: re.Match[str]) -> str:
-        if _INTERVAL.match(found[1]):
-            return found[0]
-        numbers = [int(number) for number in re.findall(r"\d+", found[1])]
+    def _cite(self, match: re.Match[str]) -> str:
+        if _INTERVAL.match(match[1]):
+            return match[0]
+        numbers = [int(number) for number in re.findall(r"\d+", match[1])]
         if (
-            re.search(r"\d\s*[–-]\s*\^?\d", found[1])
+            re.search(r"\d\s*[–-]\s*\^?\d", match[1])
             and len(numbers) == 2
             and numbers[0] < numbers[1] < numbers[0] + 50
         ):
@@ -189,20 +189,20 @@ class CitedText:
         self.dropped += [f"[{number}]" for number in dict.fromkeys(numbers) if number not in good]
         return f"[{', '.join(map(str, numbered))}]" if numbered else ""
 
-    def _link(self, found: re.Match[str]) -> str:
-        image, text, address = found.groups()
+    def _link(self, match: re.Match[str]) -> str:
+        image, text, address = match.groups()
         if self.knows(address):
-            return found[0]
+            return match[0]
         self.dropped.append(address)
         number = re.fullmatch(r"\^?(\d{1,4})", text)
         if number and int(number[1]) in self.sources:  # a citation written as a link
             return self._cite(re.match(_CITATION, f"[{number[1]}]"))  # type: ignore[arg-type]
         return "" if image else text
 
-    def _address(self, found: re.Match[str]) -> str:
-        address = found[1] if found.re is _AUTOLINK else found[0].rstrip(".,;:!?")
+    def _address(self, match: re.Match[str]) -> str:
+        address = match[1] if match.re is _AUTOLINK else match[0].rstrip(".,;:!?")
         if self.knows(address):
-            return found[0]
+            return match[0]
         self.dropped.append(address)
-        self._buffer = found[0][len(address) :] * (found.re is _ADDRESS) + self._buffer
+        self._buffer = match[0][len(address) :] * (match.re is _ADDRESS) + self._buffer
         return ""

@@ -67,7 +67,9 @@ class Context:
     tokens: int = 0
 
 
-def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
+def build_context(
+    retrieval: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True
+) -> Context:
     """Return the best spans as a context of at most `budget` tokens.
 
     Spans are taken by rank. With `whole`, the largest fitting section around a span replaces it if it is small
@@ -75,30 +77,34 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
     do not come with a section, unless requested. Sources are in document order, and no text is repeated. count: tokens
     of a text.
     """
-    draft = Draft(found.material, budget, count)
-    whole = whole and found.type != SUMMARY  # the summarized section has no passages of the type
-    best = {passage.id for passage in found.passages[:BEST]}
-    seen: set[Key] = set()  # sections examined
-    for span in found.spans[:MOST_TRIED]:
-        if draft.left < LEAST_ROOM:
+    draft = Draft(retrieval.material, budget, count)
+    whole = whole and retrieval.type != SUMMARY  # the summarized section has no passages of the type
+    best = {passage.id for passage in retrieval.passages[:BEST]}
+    examined: set[Key] = set()  # sections examined
+    for span in retrieval.spans[:MOST_TRIED]:
+        if draft.remaining < LEAST_ROOM:
             break
-        if span in draft or draft.size(span) > draft.left:
+        if span in draft or draft.size(span) > draft.remaining:
             continue
-        choices = _around(found, span.passage, best, draft) if whole and span.passage.key not in seen else iter(())
-        seen.add(span.passage.key)
+        choices = (
+            _sections_around(retrieval, span.passage, best, draft)
+            if whole and span.passage.key not in examined
+            else iter(())
+        )
+        examined.add(span.passage.key)
         if not any(map(draft.add, choices)):
             draft.add([span])
     return draft.context()
 
 
-def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Span]]:
+def _sections_around(retrieval: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Span]]:
     """Yield the passages of each section worth taking whole, the largest first."""
     sections: list[list[Span]] = []
-    section: Section | None = found.material.section_of(passage)
+    section: Section | None = retrieval.material.section_of(passage)
     while section is not None and section.key not in draft.too_large:
-        spans = draft.if_room(map(whole_span, _taken(section, passage, found.type)), draft.budget)
+        spans = draft.if_room(map(whole_span, _passages_taken_with(section, passage, retrieval.type)), draft.budget)
         if spans is None:
-            if fits_type(passage, found.type):  # else only this passage may make it too large
+            if fits_type(passage, retrieval.type):  # else only this passage may make it too large
                 draft.too_large.add(section.key)
             break  # no room for the parent, either
         worth = sum(span.passage.id in best for span in spans) >= HIT * len(spans)
@@ -108,7 +114,7 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
     return reversed(sections)
 
 
-def _taken(section: Section, passage: Passage, type: str) -> Iterator[Passage]:
+def _passages_taken_with(section: Section, passage: Passage, type: str) -> Iterator[Passage]:
     """Yield the passages taken with a passage, lazily, because sections may be large."""
     inside = (other for under in section.walk() for other in under.passages)
     return (other for other in inside if other.id == passage.id or fits_type(other, type))
@@ -144,7 +150,7 @@ class Draft:
         )
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return self.budget - self.tokens
 
     def size(self, span: Span) -> int:
@@ -169,9 +175,9 @@ class Draft:
             for span, key in zip(spans, keys, strict=True)
             if span not in self and first[key] == span.id and key not in self._texts
         ]
-        if self.if_room(filter(self._is_apart, new), self.left) is None:
+        if self.if_room(filter(self._is_apart, new), self.remaining) is None:
             return False  # even without headers
-        chosen = self._with(new)
+        chosen = self._spans_with(new)
         tokens = self.count(self._text(chosen)) if new else self.tokens
         if tokens > self.budget:
             return False
@@ -184,7 +190,7 @@ class Draft:
             chosen.end <= span.start or span.end <= chosen.start for chosen in self._chosen.get(span.passage.id, ())
         )
 
-    def _with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
+    def _spans_with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
         """Return the chosen and new spans, with adjacent ones joined."""
         chosen = dict(self._chosen)
         for span in new:
@@ -219,34 +225,34 @@ class Draft:
         return self.material.ranks[passage.docid], passage.sequence, passage.id
 
 
-def _follows(one: Passage, other: Passage, material: Material) -> bool:
+def _follows(passage: Passage, following: Passage, material: Material) -> bool:
     """Return True for the next passage in the section, of the same types."""
-    if one.key != other.key or one.types != other.types:
+    if passage.key != following.key or passage.types != following.types:
         return False
-    between = range(one.sequence + 1, other.sequence)
-    return not between or not any(p.sequence in between for p in material.section_of(one).passages)
+    between = range(passage.sequence + 1, following.sequence)
+    return not between or not any(p.sequence in between for p in material.section_of(passage).passages)
 
 
 def _source(number: int, run: Sequence[Span]) -> CitedSource:
     first = run[0].passage
     return CitedSource(
         number, first.titles, first.docid, first.source, first.anchor, first.path, run[0].line_start,
-        max(span.line_end for span in run), first.types, first.depth, _joined(run),
+        max(span.line_end for span in run), first.types, first.depth, _join_spans(run),
         tuple(dict.fromkeys(span.passage.id for span in run)), first.page,
     )  # fmt: skip
 
 
-def _joined(run: Sequence[Span]) -> str:
+def _join_spans(run: Sequence[Span]) -> str:
     """Join spans of a section, with a mark at each gap."""
     groups = [[run[0]]]
     for before, span in pairwise(run):
         if before.end < len(before.passage.text) or span.start > 0:
             groups.append([])
         groups[-1].append(span)
-    return f"\n\n{LEFT_OUT}\n\n".join(map(_merged, groups))
+    return f"\n\n{LEFT_OUT}\n\n".join(map(_merge_spans, groups))
 
 
-def _merged(spans: Sequence[Span]) -> str:
+def _merge_spans(spans: Sequence[Span]) -> str:
     if len(spans) == 1:
         return spans[0].text
     texts = [

@@ -58,8 +58,8 @@ def find_typed_parts(material: Material) -> list[TypedPart]:
 
 
 def typed_parts_under(section: Section) -> list[TypedPart]:
-    own, taken = _own_typed_parts(section), {id(part) for part in _parts(section)}
-    rest = [item for child in section.children if id(child) not in taken for item in typed_parts_under(child)]
+    own, used_ids = _own_typed_parts(section), {id(part) for part in _parts(section)}
+    rest = [item for child in section.children if id(child) not in used_ids for item in typed_parts_under(child)]
     return [*own, *rest]
 
 
@@ -79,19 +79,19 @@ def type_of(passage: Passage) -> str:
     return passage.types[0]
 
 
-def may_be_shown(passage: Passage, asked: str = "") -> bool:
+def may_be_shown(passage: Passage, requested: str = "") -> bool:
     """Return True if students may see a passage. asked: requested type of material."""
     type = type_of(passage)
-    return may_be_quoted(passage.types or ([type] if type else []), asked)
+    return may_be_quoted(passage.types or ([type] if type else []), requested)
 
 
 def without_fences(text: str) -> str:
     """Remove comments and div fences; code stays."""
     parts = split_fences(text)
-    return "".join(piece if is_code else _plain(piece) for is_code, piece in parts).strip("\n")
+    return "".join(piece if is_code else _remove_marks(piece) for is_code, piece in parts).strip("\n")
 
 
-def _plain(text: str) -> str:
+def _remove_marks(text: str) -> str:
     return join_blank_lines(_COMMENT.sub("", _FENCE_LINE.sub("", text)))
 
 
@@ -200,8 +200,8 @@ def cut_solution(text: str) -> tuple[str, str]:
     at = 0
     for is_code, piece in split_fences(text):
         for match in [] if is_code else re.finditer(_SOLUTION_LINE, piece):
-            named = match["title"] or match["lead"]
-            if (not named or is_solution(named)) and text[: at + match.start()].strip():
+            label = match["title"] or match["lead"]
+            if (not label or is_solution(label)) and text[: at + match.start()].strip():
                 return text[: at + match.start()].rstrip(), text[at + match.start() :]
         at += len(piece)
     return text, ""

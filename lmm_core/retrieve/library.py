@@ -224,11 +224,12 @@ class Library:
         """Return some documents completely, or all if already loaded."""
         if self._material is not None:
             return self._material
-        whole = (self._words or await self.words()).statistics
+        statistics = (self._words or await self.words()).statistics
         where = Where({"docid": sorted(set(docids))})
         points = await run_in_thread(lambda: list(self.store.scroll(self.collection, where)))
         part = build_material(points, self.order)
-        part.system, part.types, part.languages, part.titles = self._system, whole.types, whole.languages, whole.titles
+        part.system, part.types = self._system, statistics.types
+        part.languages, part.titles = statistics.languages, statistics.titles
         return part
 
     def _first_system(self, state: State) -> str:

@@ -34,34 +34,34 @@ class _Part:
     sentences: tuple[str, ...]
 
 
-def best_matches(found: Retrieval) -> tuple[CitedSource, ...]:
+def best_matches(retrieval: Retrieval) -> tuple[CitedSource, ...]:
     """Return excerpts of the best sections, numbered from 1; none if they match too little.
 
     Texts are markdown with the question's words in bold. Typed parts, such as exercises, must be requested."""
     sections: dict[Key, list[Passage]] = {}
-    for passage in found.passages:
-        if may_be_shown(passage, found.type):
+    for passage in retrieval.passages:
+        if may_be_shown(passage, retrieval.type):
             sections.setdefault(passage.key, []).append(passage)
     best = list(sections.values())
-    if not best or not (found.type or found.lexical.covers(found.text, best[0])):
+    if not best or not (retrieval.type or retrieval.lexical.covers(retrieval.text, best[0])):
         return ()
-    excerpts = _Excerpts(found)
-    shown = filter(None, (excerpts.first(passages) for passages in best))
-    return tuple(replace(source, number=number) for number, source in enumerate(islice(shown, SECTIONS), 1))
+    excerpts = _Excerpts(retrieval)
+    sources = filter(None, (excerpts.first(passages) for passages in best))
+    return tuple(replace(source, number=number) for number, source in enumerate(islice(sources, SECTIONS), 1))
 
 
 class _Excerpts:
-    def __init__(self, found: Retrieval) -> None:
-        self.found, self.index = found, found.lexical
-        self.asked = self.index.meant(found.text)
+    def __init__(self, retrieval: Retrieval) -> None:
+        self.retrieval, self.index = retrieval, retrieval.lexical
+        self.asked = self.index.meant(retrieval.text)
         self.meant = set().union(*self.asked)
-        self.references = {label: f"“{title}”" for label, title in found.material.titles.items()}
+        self.references = {label: f"“{title}”" for label, title in retrieval.material.titles.items()}
 
         self._links: dict[str, set[str]] = {}  # labels, by document
 
     def first(self, passages: Sequence[Passage]) -> CitedSource | None:
         """Return an excerpt of the first passage with text as a source, None for images alone and the like."""
-        text_of = self._whole if self.found.type else self._excerpt
+        text_of = self._whole_passage if self.retrieval.type else self._excerpt
         texts = ((passage, text_of(passage)) for passage in passages)
         return next((self._source(passage, text) for passage, text in texts if text), None)
 
@@ -83,13 +83,13 @@ class _Excerpts:
     def _links_of(self, passage: Passage) -> set[str]:
         """Return the labels of the links that a passage's document defines."""
         if passage.docid not in self._links:
-            document = self.found.material.sections.get((passage.docid, ""))
+            document = self.retrieval.material.sections.get((passage.docid, ""))
             passages = document.all_passages() if document else [passage]
             self._links[passage.docid] = set().union(*(link_labels(other.text) for other in passages))
         return self._links[passage.docid]
 
-    def _whole(self, passage: Passage) -> str:
-        return "\n\n".join(self._shown(part, passage.language) for part in self._parts(passage))
+    def _whole_passage(self, passage: Passage) -> str:
+        return "\n\n".join(self._render_part(part, passage.language) for part in self._parts(passage))
 
     def _excerpt(self, passage: Passage) -> str:
         """Return the best sentence, the one it needs, and the code after it."""
@@ -104,12 +104,12 @@ class _Excerpts:
             prose = []
         at, number = max(prose or places, key=lambda place: scores[place])  # first on ties
         if parts[at].is_code:
-            return self._shown(_code_around(parts[at], number), passage.language)
+            return self._render_part(_code_around(parts[at], number), passage.language)
         excerpt = [_Part(False, tuple(_with_neighbour(parts[at].sentences, number)))]
         is_last = parts[at].sentences[-1] in excerpt[0].sentences
         return "\n\n".join(
-            self._shown(part, passage.language)
-            for part in [*excerpt, *(_after(excerpt[0], parts[at + 1 :]) if is_last else ())]
+            self._render_part(part, passage.language)
+            for part in [*excerpt, *(_parts_after(excerpt[0], parts[at + 1 :]) if is_last else ())]
         )
 
     def _score(self, sentence: str, terms: Sequence[str], language: str) -> float:
@@ -120,7 +120,7 @@ class _Excerpts:
         counts = ((not own.isdisjoint(meant)) + (not defined.isdisjoint(meant)) for meant in self.asked)
         return sum(count * self.index.rarity(meant) for count, meant in zip(counts, self.asked, strict=True))
 
-    def _shown(self, part: _Part, language: str) -> str:
+    def _render_part(self, part: _Part, language: str) -> str:
         """Return a part as markdown with the question's words in bold."""
         if part.is_code:
             lines = [line.removeprefix("    ") for line in part.sentences]
@@ -146,7 +146,7 @@ def _with_neighbour(sentences: Sequence[str], number: int) -> Sequence[str]:
     return sentences[number : number + 1 + (len(sentences[number]) < SHORT)]
 
 
-def _after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
+def _parts_after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
     """Return the code after sentences, and the list that an unfinished one introduces."""
     size, last, after = sum(map(len, part.sentences)), part.sentences[-1], list[_Part]()
     for next_part in following:

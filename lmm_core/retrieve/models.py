@@ -43,7 +43,7 @@ class ModelQueries:
 
         Raise ModelError, or OffTopic if the subject is checked."""
         most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # check all that will be seen
-        before = "\n".join(asked[:MOST_CHARACTERS] for asked in earlier[-MOST_EARLIER:])
+        before = "\n".join(previous[:MOST_CHARACTERS] for previous in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
         request = QUERIES.request(values)
         question = question[:MOST_CHARACTERS]

@@ -163,7 +163,7 @@ def link_labels(markdown: str) -> set[str]:
 
 def _plain_lines(text: str, words: Mapping[str, str], links: Collection[str]) -> list[str]:
     """Return a text's lines without code blocks, with soft line breaks joined."""
-    text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
+    text = _FORMULA.sub(lambda match: " ".join(match[0].split()), text)
     text = _FOOTNOTE.sub(lambda note: " ".join(note[1].split()) + "\n", text) if "[^" in text else text
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
     labels = link_labels(text).union(links)
@@ -171,7 +171,7 @@ def _plain_lines(text: str, words: Mapping[str, str], links: Collection[str]) ->
     text = _ICON.sub("", text) if "-" in text else text
     if labels:
         text = _SHORTCUT.sub(lambda link: link[1] if " ".join(link[1].split()).casefold() in labels else link[0], text)
-    text = _LINK.sub(lambda found: found[1] or found[2], text) if "[" in text else text
+    text = _LINK.sub(lambda match: match[1] or match[2], text) if "[" in text else text
     text = _with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
     text = _ITEM_BREAK.sub(lambda item: re.sub(r"[ \t]*\n[ ]+", " ", item[1]), text)
@@ -181,13 +181,13 @@ def _plain_lines(text: str, words: Mapping[str, str], links: Collection[str]) ->
 def _as_shown(text: str) -> str:
     """Remove attributes and shortcodes, decode entities, and put inline notes in brackets."""
 
-    def shown(found: re.Match[str]) -> str:
-        if found["entity"]:
-            sign = html.unescape(found["entity"])
+    def shown(match: re.Match[str]) -> str:
+        if match["entity"]:
+            sign = html.unescape(match["entity"])
             return _span(sign) if sign in string.punctuation else sign  # escape markup
-        if found["note"] is not None:
-            return f" ({_as_shown(found['note'])})"
-        return found["code"] or found["math"] or _as_shown(found["span"] or "")
+        if match["note"] is not None:
+            return f" ({_as_shown(match['note'])})"
+        return match["code"] or match["math"] or _as_shown(match["span"] or "")
 
     return _SHOWN.sub(shown, text)
 
@@ -211,10 +211,10 @@ def _row(line: str) -> str:
 def _with_words(text: str, words: Mapping[str, str]) -> str:
     """Replace references and formulas by rendered text in code spans, safe from markup. words: by label."""
 
-    def reference(found: re.Match[str]) -> str:
-        label = found[3] or found[4] or ""
-        shown_for_label = words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
-        return _span(shown_for_label) if shown_for_label else found[0]
+    def reference(match: re.Match[str]) -> str:
+        label = match[3] or match[4] or ""
+        rendered = words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
+        return _span(rendered) if rendered else match[0]
 
     text = _MATH.sub(_formula_span, text) if "$" in text else text
     return _REFERENCE.sub(reference, text) if "@" in text else text
@@ -226,15 +226,15 @@ def _author(label: str) -> str:
     return f"{parts[1].title()} ({parts[2]})" if parts else ""
 
 
-def _formula_span(found: re.Match[str]) -> str:
-    return found[1] or _span(_formula(found))
+def _formula_span(match: re.Match[str]) -> str:
+    return match[1] or _span(_formula(match))
 
 
-def _formula(found: re.Match[str]) -> str:
+def _formula(match: re.Match[str]) -> str:
     """Return a formula in Unicode and TeX, or nothing if its Unicode is empty."""
-    tex = found[2] or found[3]
+    tex = match[2] or match[3]
     readable = readable_math(tex)
-    return f"{_BEGIN}{readable}{_DISPLAYED if found[2] else _INLINE}{' '.join(tex.split())}{_END}" if readable else ""
+    return f"{_BEGIN}{readable}{_DISPLAYED if match[2] else _INLINE}{' '.join(tex.split())}{_END}" if readable else ""
 
 
 def _span(text: str) -> str:
@@ -253,7 +253,7 @@ def plain_title(title: str) -> str:
 def _without_marks(text: str) -> str:
     text = _TITLE_LINK.sub(r"\1", text) if "[" in text else text
     for _ in range(3 if _MAY_BE_MARK.search(text) else 0):  # nested marks, as in bold italics
-        text, count = _MARK.subn(lambda found: found[2] or found[3] or found[4] or "", text)
+        text, count = _MARK.subn(lambda match: match[2] or match[3] or match[4] or "", text)
         if not count:
             break
     return text

@@ -114,28 +114,28 @@ class Retriever:
         words = await library.words()
         types = list(words.statistics.types)
         # "an *exercise* on that" refers to the previous question
-        asked = parse_query(question, types) if earlier else parse_asked(question, types, words.language)
-        type = known_type(type, words.statistics) or asked.type
+        query = parse_query(question, types) if earlier else parse_asked(question, types, words.language)
+        type = known_type(type, words.statistics) or query.type
         missed: list[str] = []
-        search = _Search(library, words, asked.text, type, lambda why: self._miss(BY_WORDS, why, missed))
+        search = _Search(library, words, query.text, type, lambda why: self._note_failure(BY_WORDS, why, missed))
         off_topic = False
         if not (self.checks or earlier or type):
-            await search.run([asked.text])
+            await search.run([query.text])
         if not search.suffices():
             try:
-                queries = await self._model_queries(asked.text, earlier, missed)
+                queries = await self._model_queries(query.text, earlier, missed)
             except OffTopic:
                 queries, off_topic = None, True
-            await search.run(queries or plain_queries(asked.text, words.language, earlier))
+            await search.run(queries or plain_queries(query.text, words.language, earlier))
         spans, lexical = search.spans, search.lexical
-        if type and asked.text == type and not spans:  # any match will do
+        if type and query.text == type and not spans:  # any match will do
             lexical = await library.lexical()
             of_type = (passage for passage in lexical.material.passages.values() if type in passage.types)
             spans = [whole_span(passage) for passage in islice(of_type, HITS)]
-        spans, best = await self._reranked(asked.text, spans, lexical.material, missed)
+        spans, best = await self._reranked(query.text, spans, lexical.material, missed)
         sections = rank_sections(best, lexical.material)
         return Retrieval(
-            question, asked.text, type, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
+            question, query.text, type, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
             lexical.material, lexical, tuple(missed), off_topic,
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ class Retriever:
         """Return the model's queries, or None on failure. Raise OffTopic, and ModelError if it checks subjects."""
         if self.queries is None:
             return None
-        queries = await self._helped(self.queries.expand(text, earlier), BY_QUESTION, missed)
+        queries = await self._try_model(self.queries.expand(text, earlier), BY_QUESTION, missed)
         if queries is None and self.checks:
             raise ModelError(NOT_CHECKED)
         return queries
@@ -154,25 +154,25 @@ class Retriever:
         best = passages_of(spans)
         if self.reranker is None:
             return spans, best
-        order = await self._helped(self.reranker.rerank(text, best[:RERANKED]), NOT_RERANKED, missed)
+        order = await self._try_model(self.reranker.rerank(text, best[:RERANKED]), NOT_RERANKED, missed)
         if not order or order == best[:RERANKED]:
             return spans, best
         graded = [passage.scored(-at) for at, passage in enumerate(order)]
         spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
         return spans, [*order, *best[RERANKED:]]
 
-    async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
+    async def _try_model(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
         """Return a model's result, or None on failure or timeout."""
         try:
             async with asyncio.timeout(self.patience):
                 return await help_of
         except TimeoutError:
-            self._miss(without, f"no answer in {self.patience:g} s", missed)
+            self._note_failure(without, f"no answer in {self.patience:g} s", missed)
         except ModelError as error:
-            self._miss(without, str(error), missed)
+            self._note_failure(without, str(error), missed)
         return None
 
-    def _miss(self, without: str, why: str, missed: list[str]) -> None:
+    def _note_failure(self, without: str, why: str, missed: list[str]) -> None:
         missed.append(without)
         self.warn(f"{without}: {why}")
 
@@ -219,18 +219,18 @@ async def search_spans(
     A type keyword in the text puts passages of that type first. limit: candidates per library; warn: called if the
     embedding model fails and search is lexical only."""
     words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
-    asked = parse_asked(text, list(words.statistics.types), words.language)
-    queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
+    query = parse_asked(text, list(words.statistics.types), words.language)
+    queries = [query.text, *filter(None, [words.corrected(query.text)])]
     texts = list(map(words.synonyms.expanded, queries))
     parts = [
         await find_candidates(
-            library, texts, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}")
+            library, texts, max(limit, HITS), where, query.type, lambda why: warn(f"{BY_WORDS}: {why}")
         )
         for library in libraries
     ]
     candidates = parts[0] if len(parts) == 1 else _joint_candidates(parts, words)
-    spans = rank_candidates(candidates, [asked.text], asked.type, meant)
-    return sorted(spans, key=lambda span: asked.type not in ("", *span.passage.types))
+    spans = rank_candidates(candidates, [query.text], query.type, meant)
+    return sorted(spans, key=lambda span: query.type not in ("", *span.passage.types))
 
 
 async def search_points(
@@ -251,8 +251,8 @@ async def search_points(
 
 def parse_asked(question: str, types: Sequence[str], language: str) -> ParsedQuery:
     """Parse a question as `parse_query`; one with only a type has the type as its text."""
-    asked = parse_query(question, types)
-    return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
+    query = parse_query(question, types)
+    return replace(query, text=query.type) if query.type and not names_subject(query.text, language) else query
 
 
 def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
@@ -320,10 +320,10 @@ async def find_candidates(
     return Candidates(compared, words, meaning, (await library.words()).within(material))
 
 
-def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material) -> Hits:
+def _passages(results: Sequence[Sequence[ScoredPoint]], material: Material) -> Hits:
     """Return the passages of points, without points newer than the material."""
     passages = material.passages
-    return [[passages[point.id].scored(point.score) for point in points if point.id in passages] for points in found]
+    return [[passages[point.id].scored(point.score) for point in points if point.id in passages] for points in results]
 
 
 async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
@@ -342,12 +342,12 @@ def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candi
         {key: section for part_material in materials for key, section in part_material.sections.items()},
         {ident: passage for part_material in materials for ident, passage in part_material.passages.items()},
     )
-    by_words, by_meaning = _merged([part.words for part in parts]), _merged([part.meaning for part in parts])
+    by_words, by_meaning = _merge_hits([part.words for part in parts]), _merge_hits([part.meaning for part in parts])
     compared: Compared = "both" if by_words and by_meaning else "words" if by_words else "meaning"
     return Candidates(compared, by_words, by_meaning, words.within(material))
 
 
-def _merged(parts: Sequence[Hits]) -> Hits:
+def _merge_hits(parts: Sequence[Hits]) -> Hits:
     """Return each text's hits from all libraries, the best first."""
     by_text = zip(*filter(None, parts), strict=True)
     return [sorted(chain.from_iterable(many), key=lambda hit: (-hit.score, hit.id)) for many in by_text]
@@ -359,8 +359,8 @@ def rank_candidates(
     """Fuse the spans of several queries, the best first. meant: see `fuse`."""
     meant, lexical = themselves if type == SUMMARY else meant, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, meant)
-    asked = {str(lexical.meant(query)): query for query in reversed(queries)}  # equivalent queries count once
-    by_words = [lexical.rank_spans(query, passages, type) for query in asked.values()]
+    distinct = {str(lexical.meant(query)): query for query in reversed(queries)}  # equivalent queries count once
+    by_words = [lexical.rank_spans(query, passages, type) for query in distinct.values()]
     return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, meant), WEIGHTS[candidates.compared])
 
 
@@ -398,13 +398,13 @@ def search_filter(store: VectorStore, collection: str, type: str, no_type: bool,
     type: only this type
     no_type: only untyped
     under: only in this section (a path like `1.2`) or file"""
-    wanted: dict[str, str] = {"type": type} if type else {}
+    conditions: dict[str, str] = {"type": type} if type else {}
     if under:
-        wanted["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
-    if not (wanted or no_type):
+        conditions["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
+    if not (conditions or no_type):
         return None
     types = list(find_types(store, collection)) if no_type else []
-    return Where(wanted, {"type": types} if types else {})
+    return Where(conditions, {"type": types} if types else {})
 
 
 def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[str, int], int]:

@@ -296,8 +296,10 @@ def _places(section: Section, term: str) -> list[str]:
         text = unicodedata.normalize("NFC", passage.text)
         mentions_in_text = find_term(text, term)
         skipped = repeated(before.text, before.line_end, passage) if before and mentions_in_text else 0
-        counted = len(unicodedata.normalize("NFC", passage.text[:skipped]))
-        places += [_line_of(passage, text, start, counted) for start, end in mentions_in_text if end > counted]
+        repeated_length = len(unicodedata.normalize("NFC", passage.text[:skipped]))
+        places += [
+            _line_of(passage, text, start, repeated_length) for start, end in mentions_in_text if end > repeated_length
+        ]
     return places
 
 
@@ -341,22 +343,29 @@ def find_section(name: str, material: Material) -> Section:
 
     name: `document#1.2`, `document#anchor`, `#anchor`, a title, the end of a path of titles (`Spread > The
     variance`), a file, `file:line`, or a passage's id. A document's name gives its whole text."""
-    wanted = name.strip()
-    if section := material.find_section(wanted):
+    reference = name.strip()
+    if section := material.find_section(reference):
         return section
-    if passages := find_passages(wanted, material):
+    if passages := find_passages(reference, material):
         return material.section_of(passages[0])
     sections = list(material.walk())
-    found = [one for one in sections if printable(one.name) == wanted]
-    found = found or _with_anchor(sections, wanted) or _with_titles(sections, wanted) or _in_file(material, wanted)
-    keys = {one.key for one in found}  # a document may take its title from its only heading
-    outermost = [one for one in found if one.parent is None or one.parent.key not in keys]
+    matches = [match for match in sections if printable(match.name) == reference]
+    matches = (
+        matches
+        or _with_anchor(sections, reference)
+        or _with_titles(sections, reference)
+        or _in_file(material, reference)
+    )
+    keys = {match.key for match in matches}  # a document may take its title from its only heading
+    outermost = [match for match in matches if match.parent is None or match.parent.key not in keys]
     if len(outermost) == 1:
         return outermost[0]
     if outermost:
-        raise ToolError(f"{name!r:.{NAME}} may be any of {_listed(outermost)}: write the one that is meant")
-    what = "section" if "#" in wanted else "document or section"
-    raise ToolError(f"there is no {what} {name!r:.{NAME}}. {_near(wanted, sections)} {types_there(material)}")
+        raise ToolError(f"{name!r:.{NAME}} may be any of {_list_names(outermost)}: write the one that is meant")
+    kind = "section" if "#" in reference else "document or section"
+    raise ToolError(
+        f"there is no {kind} {name!r:.{NAME}}. {_suggest_similar(reference, sections)} {types_there(material)}"
+    )
 
 
 def find_document(name: str, material: Material) -> Section:
@@ -364,16 +373,16 @@ def find_document(name: str, material: Material) -> Section:
     for document in material.documents:
         if name.strip() in (document.docid, document.source, printable(document.docid)):
             return document
-    near = _near(name, list(material.walk()))
+    near = _suggest_similar(name, list(material.walk()))
     raise ToolError(f"there is no document {name!r:.{NAME}} in the collection. {near} {types_there(material)}")
 
 
 def find_passages(name: str, material: Material) -> list[Passage]:
     """Return the passage of an id, or the passages at `file:line` or `file:line-line`, in order."""
-    wanted = name.strip()
-    if passage := material.passages.get(wanted):
+    reference = name.strip()
+    if passage := material.passages.get(reference):
         return [passage]
-    if (place := _PLACE.fullmatch(wanted)) is None:
+    if (place := _PLACE.fullmatch(reference)) is None:
         return []
     first = int(place["first"])
     last = int(place["last"] or first)
@@ -388,41 +397,45 @@ def find_passages(name: str, material: Material) -> list[Passage]:
 
 def _with_anchor(sections: Sequence[Section], name: str) -> list[Section]:
     document, _, anchor = name.rpartition("#")
-    named = [one for one in sections if one.anchor == anchor != ""]
-    return [one for one in named if not document or document == one.docid or _is_file(one, document)]
+    with_anchor = [section for section in sections if section.anchor == anchor != ""]
+    return [
+        section for section in with_anchor if not document or document == section.docid or _is_file(section, document)
+    ]
 
 
 def _with_titles(sections: Sequence[Section], name: str) -> list[Section]:
-    wanted = [_folded(title) for title in name.split(" > ")]
-    return [one for one in sections if [_folded(title) for title in one.titles][-len(wanted) :] == wanted]
+    titles = [_fold_title(title) for title in name.split(" > ")]
+    return [
+        section for section in sections if [_fold_title(title) for title in section.titles][-len(titles) :] == titles
+    ]
 
 
 def _in_file(material: Material, name: str) -> list[Section]:
-    return [one for one in material.documents if _is_file(one, name)]
+    return [document for document in material.documents if _is_file(document, name)]
 
 
 def _is_file(section: Section, name: str) -> bool:
     return section.source == name or section.source.endswith(f"/{name}")
 
 
-def _folded(title: str) -> str:
+def _fold_title(title: str) -> str:
     return " ".join(title.split()).casefold()
 
 
-def _near(name: str, sections: Sequence[Section]) -> str:
+def _suggest_similar(name: str, sections: Sequence[Section]) -> str:
     """List sections with similar names and titles in a sentence."""
     by_text: dict[str, Section] = {}
     for section in sections:
         for text in (section.name, section.anchor, section.title):
-            by_text.setdefault(_folded(text), section)
-    wanted = _folded(name)[:TITLE]
-    close = [text for text in by_text if wanted and wanted in text][:NEAR]
-    close = close or get_close_matches(wanted, by_text, NEAR, 0.5)
-    close = close or get_close_matches(wanted.rpartition("#")[2], by_text, NEAR, 0.5)
-    found = list({by_text[text].key: by_text[text] for text in close}.values())
-    return f"Was one of these meant: {_listed(found)}?" if found else "outline lists what there is;"
+            by_text.setdefault(_fold_title(text), section)
+    folded_name = _fold_title(name)[:TITLE]
+    close = [text for text in by_text if folded_name and folded_name in text][:NEAR]
+    close = close or get_close_matches(folded_name, by_text, NEAR, 0.5)
+    close = close or get_close_matches(folded_name.rpartition("#")[2], by_text, NEAR, 0.5)
+    similar = list({by_text[text].key: by_text[text] for text in close}.values())
+    return f"Was one of these meant: {_list_names(similar)}?" if similar else "outline lists what there is;"
 
 
-def _listed(sections: Sequence[Section]) -> str:
-    shown = [f"{one.name} ({one_line(one.title, TITLE)})" for one in sections[:NEAR]]
-    return ", ".join(shown) + (", …" if len(sections) > NEAR else "")
+def _list_names(sections: Sequence[Section]) -> str:
+    entries = [f"{section.name} ({one_line(section.title, TITLE)})" for section in sections[:NEAR]]
+    return ", ".join(entries) + (", …" if len(sections) > NEAR else "")

@@ -79,7 +79,7 @@ class Tools:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f"there is no tool {name!r}; there are {', '.join(self._tools)}")
-        checked = _checked(tool, arguments or {})
+        checked = _check_arguments(tool, arguments or {})
         try:
             result: Result = _made_printable(await tool.run(**checked))
             return result
@@ -113,7 +113,9 @@ def _made_printable(value: Any) -> Any:
 
 def greeting(material: Material) -> str:
     """Return the documents and types of material, as an agent's first information."""
-    names = [f"{_quoted(document.docid)} ({_quoted(document.title)})" for document in material.documents[:NAMED]]
+    names = [
+        f"{_quote_name(document.docid)} ({_quote_name(document.title)})" for document in material.documents[:NAMED]
+    ]
     more = len(material.documents) - len(names)
     return (
         f"The tools read the notes in {len(material.documents)} documents, here with their names and titles, which "
@@ -122,7 +124,7 @@ def greeting(material: Material) -> str:
     )
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return json.dumps(one_line(name, TITLE), ensure_ascii=False)
 
 
@@ -142,7 +144,7 @@ def _parameters(function: Function, bound: int) -> Schema:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
+def _check_arguments(tool: Tool, arguments: Any) -> dict[str, Any]:
     """Return the non-null arguments of a call. Raise ToolError if invalid."""
     properties = tool.parameters["properties"]
     if not isinstance(arguments, dict):
@@ -152,17 +154,17 @@ def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
     values = {name: value for name, value in arguments.items() if value is not None}
     if missing := [name for name in tool.parameters["required"] if name not in values]:
         raise ToolError(f"{tool.name} needs the argument {missing[0]!r}")
-    return {name: _fitting(f"{tool.name}: {name}", value, properties[name]) for name, value in values.items()}
+    return {name: _convert_value(f"{tool.name}: {name}", value, properties[name]) for name, value in values.items()}
 
 
-def _fitting(where: str, value: Any, schema: Schema) -> Any:
+def _convert_value(where: str, value: Any, schema: Schema) -> Any:
     """Convert a value to its schema's type. Raise ToolError if invalid."""
-    wanted = next(kind for kind, name in _TYPES.items() if name == schema["type"])
-    if wanted is int and isinstance(value, float) and value.is_integer():
+    expected_type = next(kind for kind, name in _TYPES.items() if name == schema["type"])
+    if expected_type is int and isinstance(value, float) and value.is_integer():
         value = int(value)
-    if wanted is float and type(value) is int:
+    if expected_type is float and type(value) is int:
         value = float(value)
-    if type(value) is not wanted:
+    if type(value) is not expected_type:
         raise ToolError(f"{where} has to be of type {schema['type']}, not {json.dumps(value, default=str)[:TITLE]}")
     size, unit, ends = (len(value), " characters", "Length") if isinstance(value, str) else (value, "", "imum")
     if size < schema.get(f"min{ends}", size):

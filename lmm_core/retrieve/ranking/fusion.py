@@ -37,27 +37,27 @@ def themselves(passage: Passage, material: Material) -> Iterator[tuple[Passage, 
     yield passage, 1.0
 
 
-def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = under_summary) -> list[Passage]:
+def fuse(results: Sequence[Sequence[Passage]], material: Material, meant: Meant = under_summary) -> list[Passage]:
     """Return the results of several queries as one list, the best passage first.
 
     A passage's score is the mean of its relative scores: 0 for the worst hit of a query, 1 for the best. meant:
     passages credited for a hit."""
     scores: dict[str, float] = {}
-    for hits in found:
+    for hits in results:
         relative = _relative([hit.score for hit in hits])
         own: dict[str, float] = {}
         for hit, score in zip(hits, relative, strict=True):
-            for counted, weight in meant(hit, material):
-                own[counted.id] = max(own.get(counted.id, 0.0), weight * score)
+            for passage, weight in meant(hit, material):
+                own[passage.id] = max(own.get(passage.id, 0.0), weight * score)
         for at, score in own.items():
-            scores[at] = scores.get(at, 0.0) + score / len(found)
+            scores[at] = scores.get(at, 0.0) + score / len(results)
     order = sorted(scores, key=lambda at: (-scores[at], at))
     return [material.passages[at].scored(scores[at]) for at in order]
 
 
-def candidates_of(found: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
+def candidates_of(results: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
     """Return the distinct passages credited for the hits."""
-    ids = dict.fromkeys(counted.id for hits in found for hit in hits for counted, _ in meant(hit, material))
+    ids = dict.fromkeys(passage.id for hits in results for hit in hits for passage, _ in meant(hit, material))
     return [material.passages[at] for at in ids]
 
 

@@ -115,35 +115,35 @@ class LexicalIndex:
 
     def _about(self, section: Section) -> Fields:
         texts = {name: text for name, text in texts_about(section).items() if name not in ("questions", *self.left_out)}
-        return self._counted(texts, section.language)
+        return self._count_stems(texts, section.language)
 
     def _questions(self, section: Section) -> list[Weighed]:
         stems, questions = self.stemmers.of(section.language).stems, section.questions
-        counted = filter(None, (Counter(stems(question)) for question in questions))
-        return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()} for counts in counted]
+        counters = filter(None, (Counter(stems(question)) for question in questions))
+        return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()} for counts in counters]
 
-    def _best_question(self, key: Key, asked: Asked) -> list[float]:
+    def _best_question(self, key: Key, terms: QueryTerms) -> list[float]:
         """Return the scores of the most similar annotated question.
 
         Each counts alone, so that many questions do not raise a section's score."""
-        best = [0.0] * asked.size
+        best = [0.0] * terms.size
         for question in self._questions_of(key):
-            share, scores = len(asked.found(question)) / len(question), asked.scores([question])
+            share, scores = len(terms.matching_stems(question)) / len(question), terms.scores([question])
             weight = EXACT if share == 1 and all(scores) else QUESTION + share
             scores = [weight * score for score in scores]
-            best = max(best, scores, key=lambda scores: sum(map(mul, scores, asked.rarity)))
+            best = max(best, scores, key=lambda scores: sum(map(mul, scores, terms.rarity)))
         return best
 
     def _fields(self, passage: Passage) -> Fields:
-        return self._counted(texts_of(passage), passage.language)
+        return self._count_stems(texts_of(passage), passage.language)
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
         """Return a passage's spans, each with its stems and their number."""
         stems = self.stemmers.of(passage.language).stems
-        counted = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
-        return [(span, counts, counts.total()) for span, counts in counted]
+        counters = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
+        return [(span, counts, counts.total()) for span, counts in counters]
 
-    def _counted(self, texts: Mapping[str, str], language: str) -> Fields:
+    def _count_stems(self, texts: Mapping[str, str], language: str) -> Fields:
         stems = self.stemmers.of(language).stems
         return {name: Counter(stems(text)) for name, text in texts.items()}
 
@@ -153,9 +153,9 @@ class LexicalIndex:
 
     def corrected(self, question: str) -> str:
         """Return a question with unknown words replaced by their nearest known ones, "" if unchanged."""
-        asked = asked_words(question, self.language)
-        nearest = [word for word_asked in asked for word in self.vocabulary.known_words(word_asked)[:MOST_MEANT]]
-        return " ".join(nearest) if nearest != asked else ""
+        words = asked_words(question, self.language)
+        nearest = [word for word_asked in words for word in self.vocabulary.known_words(word_asked)[:MOST_MEANT]]
+        return " ".join(nearest) if nearest != words else ""
 
     def share(self, question: str, passages: Sequence[Passage]) -> float:
         """Return the share of a question that passages cover together, 0 to 1."""
@@ -170,31 +170,31 @@ class LexicalIndex:
 
     def _together(self, question: str, passages: Sequence[Passage]) -> tuple[list[float], Sequence[float]]:
         """Return the best score of each word in passages, and the rarity of the words."""
-        asked = self._asked(self.meant(question))
-        return list(map(max, zip([0.0] * asked.size, *self.scores(passages, asked), strict=True))), asked.rarity
+        terms = self._query_terms(self.meant(question))
+        return list(map(max, zip([0.0] * terms.size, *self.scores(passages, terms), strict=True))), terms.rarity
 
-    def _asked(self, meant: Sequence[Meant]) -> Asked:
-        return Asked(meant, [self.rarity(stems) for stems in meant])
+    def _query_terms(self, meant: Sequence[Meant]) -> QueryTerms:
+        return QueryTerms(meant, [self.rarity(stems) for stems in meant])
 
-    def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
+    def scores(self, passages: Iterable[Passage], terms: QueryTerms) -> Iterator[list[float]]:
         """Yield each passage's scores by word, without rarity."""
         about: dict[Key, list[float]] = {}
         for passage in passages:
             if passage.key not in about:
-                own = asked.scores(self._about_of(passage.key))
-                about[passage.key] = list(map(add, own, self._best_question(passage.key, asked)))
-            yield list(map(add, asked.scores(self._fields_of(passage.id)), about[passage.key]))
+                own = terms.scores(self._about_of(passage.key))
+                about[passage.key] = list(map(add, own, self._best_question(passage.key, terms)))
+            yield list(map(add, terms.scores(self._fields_of(passage.id)), about[passage.key]))
 
-    def _scores_with_previous(self, passages: Sequence[Passage], asked: Asked) -> Iterator[list[float]]:
+    def _scores_with_previous(self, passages: Sequence[Passage], terms: QueryTerms) -> Iterator[list[float]]:
         """Yield scores in which words that a passage lacks count from the one before it in the section.
 
         A subject is often named once, and pronouns follow."""
-        for passage, own in zip(passages, self.scores(passages, asked), strict=True):
-            before = None if all(own) else self._before(passage)
-            scores = asked.scores(self._fields_of(before.id)) if before else own
+        for passage, own in zip(passages, self.scores(passages, terms), strict=True):
+            before = None if all(own) else self._previous_passage(passage)
+            scores = terms.scores(self._fields_of(before.id)) if before else own
             yield [score or BEFORE * earlier for score, earlier in zip(own, scores, strict=True)]
 
-    def _before(self, passage: Passage) -> Passage | None:
+    def _previous_passage(self, passage: Passage) -> Passage | None:
         """Return the previous passage of the section."""
         own = self.material.sections[passage.key].passages
         at = bisect_left(own, passage.sequence, key=lambda other: other.sequence)
@@ -205,8 +205,8 @@ class LexicalIndex:
 
         A span's score includes its passage's: a sentence's subject is often named before it or in a title."""
         meant = self.meant(question)
-        asked = self._asked(meant)
-        rarity, scores = asked.rarity, list(self._scores_with_previous(passages, asked))
+        terms = self._query_terms(meant)
+        rarity, scores = terms.rarity, list(self._scores_with_previous(passages, terms))
         others = self._scores_by_others(question, meant, passages)
         sums = [sum(map(mul, own, rarity)) + others[passage.key] for passage, own in zip(passages, scores, strict=True)]
         shares = [LEAST + share_found(own, rarity) for own in scores]
@@ -218,7 +218,7 @@ class LexicalIndex:
         ranked = [whole_span(passages[at]).scored(factors[at] * PASSAGE * sums[at]) for at in order[CUT:]]
         for at, spans in cut.items():
             for span, stems, length in spans:
-                own = _own_score(asked, rarity, stems, length, usual)
+                own = _own_score(terms, rarity, stems, length, usual)
                 ranked.append(span.scored(factors[at] * (own + PASSAGE * sums[at])))
         return best_first(ranked)
 
@@ -229,9 +229,9 @@ class LexicalIndex:
         others = [
             dict.fromkeys(of_word & self.statistics.stems.keys(), 1.0) for of_word in stems if not of_word & asked_stems
         ]
-        asked = self._asked(others)
+        terms = self._query_terms(others)
         keys = {passage.key for passage in passages}
-        return {key: sum(map(mul, asked.scores(self._about_of(key)), asked.rarity)) for key in keys}
+        return {key: sum(map(mul, terms.scores(self._about_of(key)), terms.rarity)) for key in keys}
 
     def rarity(self, meant: Meant) -> float:
         """Return a word's inverse document frequency."""
@@ -253,7 +253,7 @@ class LexicalIndex:
         return {stem: FIELDS[name] * term_score(times, length, usual) for stem, times in counts.items()}
 
 
-class Asked:
+class QueryTerms:
     """The words of a question: possible stems with weights, and rarity."""
 
     def __init__(self, meant: Sequence[Meant], rarity: Sequence[float]) -> None:
@@ -263,7 +263,7 @@ class Asked:
             for stem, weight in stems.items():
                 self._stems.setdefault(stem, []).append((at, weight))
 
-    def found(self, stems: Mapping[str, Any]) -> list[str]:
+    def matching_stems(self, stems: Mapping[str, Any]) -> list[str]:
         """Return the matching stems of a text, sorted for reproducible sums."""
         return sorted(self._stems.keys() & stems.keys())
 
@@ -271,7 +271,7 @@ class Asked:
         """Return a text's scores by word, without rarity."""
         scores = [0.0] * self.size
         for weighed in fields:
-            for stem in self.found(weighed):
+            for stem in self.matching_stems(weighed):
                 for at, weight in self._stems[stem]:
                     scores[at] += weight * weighed[stem]
         return scores
@@ -286,9 +286,9 @@ def term_score(times: int, length: int, usual: float) -> float:
     return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
 
 
-def _own_score(asked: Asked, rarity: Sequence[float], stems: Counter[str], length: int, usual: float) -> float:
-    weighed = {stem: term_score(stems[stem], length, usual) for stem in asked.found(stems)}
-    return sum(map(mul, asked.scores([weighed]), rarity), 0.0)
+def _own_score(terms: QueryTerms, rarity: Sequence[float], stems: Counter[str], length: int, usual: float) -> float:
+    weighed = {stem: term_score(stems[stem], length, usual) for stem in terms.matching_stems(stems)}
+    return sum(map(mul, terms.scores([weighed]), rarity), 0.0)
 
 
 def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:

@@ -126,5 +126,5 @@ def spread_spans(spans: Iterable[Span]) -> dict[str, Span]:
     return first | best
 
 
-def _are_near(one: Passage, other: Passage) -> bool:
-    return one.key == other.key and abs(one.sequence - other.sequence) <= NEAR
+def _are_near(passage: Passage, other: Passage) -> bool:
+    return passage.key == other.key and abs(passage.sequence - other.sequence) <= NEAR

@@ -37,8 +37,8 @@ class Name:
 
     def is_written_in(self, question: str) -> bool:
         """Return True if a question has the name in capitals, but is not all in capitals."""
-        written = re.search(rf"(?<!\w){re.escape(self.name)}s?(?!\w)", question)
-        return written is not None and (not question.isupper() or " " not in question.strip())
+        match = re.search(rf"(?<!\w){re.escape(self.name)}s?(?!\w)", question)
+        return match is not None and (not question.isupper() or " " not in question.strip())
 
 
 class Synonyms:
@@ -62,8 +62,8 @@ class Synonyms:
 
     def used(self, question: str) -> list[Name]:
         stems = self._stems(question) if self.names else ()
-        named = [name for name in self.names if _stand_in(name.stems, stems)]
-        return [name for name in named if not name.needs_capitals or name.is_written_in(question)]
+        names = [name for name in self.names if _stand_in(name.stems, stems)]
+        return [name for name in names if not name.needs_capitals or name.is_written_in(question)]
 
     def expanded(self, question: str) -> str:
         """Append the synonyms of its names to a question."""

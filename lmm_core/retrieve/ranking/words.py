@@ -78,8 +78,8 @@ def asked_words(question: str, language: str) -> list[str]:
 def other_words(question: str, language: str) -> list[str]:
     """Return the words that `asked_words` omits: titles and annotated questions may have them ("When not to use
     it")."""
-    asked = asked_words(question, language)
-    return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in asked]
+    kept_words = asked_words(question, language)
+    return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in kept_words]
 
 
 def keyword_form(question: str, language: str = "") -> str:
@@ -155,7 +155,7 @@ class Vocabulary:
     def __init__(self, stemmers: Stemmers, stems: Stems) -> None:
         self.stemmers, self.stems = stemmers, stems
         self.counts = stems.counts
-        self._near_of = lru_cache(NEAR_KNOWN)(self._near)
+        self._near_of = lru_cache(NEAR_KNOWN)(self._nearest_stems)
 
     def meant(self, word: str) -> dict[str, float]:
         """Return a word's possible stems, with weights.
@@ -191,11 +191,11 @@ class Vocabulary:
         return not self.counts.keys().isdisjoint(self.stemmers.meant(word))
 
     @staticmethod
-    def _is_seam(words: Sequence[str], known: Sequence[bool], at: int) -> bool:
-        if known[at] or len(words[at]) != 2 or not is_paired(words[at][0]):
+    def _is_seam(words: Sequence[str], is_known: Sequence[bool], at: int) -> bool:
+        if is_known[at] or len(words[at]) != 2 or not is_paired(words[at][0]):
             return False
-        before = at > 0 and known[at - 1] and words[at - 1][-1] == words[at][0]
-        return before or (at + 1 < len(words) and known[at + 1] and words[at + 1][0] == words[at][1])
+        before = at > 0 and is_known[at - 1] and words[at - 1][-1] == words[at][0]
+        return before or (at + 1 < len(words) and is_known[at + 1] and words[at + 1][0] == words[at][1])
 
     def known_words(self, word: str) -> list[str]:
         """Return a word, or its possible words if unknown."""
@@ -203,7 +203,7 @@ class Vocabulary:
             return [word]
         return [self.stems.form(stem) for stem in self.meant(word)] or [word]
 
-    def _near(self, word: str) -> list[str]:
+    def _nearest_stems(self, word: str) -> list[str]:
         """Return the nearest stems by spelling, with the same first letter."""
         most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
         near: dict[str, int] = {}
@@ -215,15 +215,15 @@ class Vocabulary:
         return [stem for stem, far in near.items() if far == least]
 
 
-def typing_errors(one: str, other: str, most: int) -> int:
+def typing_errors(word: str, other: str, most: int) -> int:
     """Return the optimal string alignment distance (letters added, dropped, replaced or swapped), at most `most` +
     1."""
     before, last = list[int](), list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
+    for i, letter in enumerate(word, 1):
         row = [i]
         for j, against in enumerate(other, 1):
             far = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != against))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == against:
                 far = min(far, before[j - 2] + 1)
             row.append(far)
         if min(row) > most:
