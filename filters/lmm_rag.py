@@ -49,7 +49,7 @@ def _work(document: FilterDocument, blocks: list[Block]) -> list[Block]:
 
 def _say_who(document: FilterDocument, tally: Tally) -> None:
     if tally.names == {STAND_IN_NAME}:
-        document.logger.info(f"annotated{tally.who}")
+        document.logger.info(f"annotated{tally.by_annotators}")
     if tally.left_out:
         document.logger.info(tally.left_out)
 

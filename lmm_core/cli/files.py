@@ -127,7 +127,7 @@ def _print_outcomes(
         detail = details.get(Path(name))
         say(f"{became}: {name}{f': {detail}' if detail else ''}", err=True)
     sum_up, whole = total(tallies.values()), sum(became == verb for _, became in changed)
-    say(f"{whole} of {len(outcomes)} files {verb}{sum_up.who}{cost}", err=True)
+    say(f"{whole} of {len(outcomes)} files {verb}{sum_up.by_annotators}{cost}", err=True)
     if sum_up.left_out:
         say(sum_up.left_out, err=True)
 

@@ -45,5 +45,5 @@ def _find_emptied(text: str, parts: Sequence[Part], cuts: list[tuple[int, int]])
 def _is_empty(text: str, part: Part, cuts: list[tuple[int, int]]) -> bool:
     start, end = text.find("\n", part.start) + 1, text.rfind("\n", 0, part.end - 1) + 1
     starts, ends = [start, *(to for _, to in cuts)], [*(at for at, _ in cuts), end]
-    rest = "".join(text[start_of_rest:end_of_rest] for start_of_rest, end_of_rest in zip(starts, ends, strict=True))
+    rest = "".join(text[gap_start:gap_end] for gap_start, gap_end in zip(starts, ends, strict=True))
     return not (_HEADING.sub("", rest) if has_titles(part.attributes) else rest).strip()

@@ -84,13 +84,13 @@ class ChatRun(ModelRun[Chat]):
 
     async def ask(self) -> None:
         """Run all chats concurrently; answers received before an interruption stay."""
-        await asyncio.gather(*(self._hold(chat) for chat in self.open))
+        await asyncio.gather(*(self._answer_pending(chat) for chat in self.open))
         report_failures(self.failed, "question", "answered", self.logger)
 
-    async def _hold(self, chat: Chat) -> None:
+    async def _answer_pending(self, chat: Chat) -> None:
         while chat.pending:
-            spoken = [text for _, text in chat.recorded] + chat.pending[:1]
-            excerpt = self.talk.excerpt(chat.node, spoken)
+            texts = [text for _, text in chat.recorded] + chat.pending[:1]
+            excerpt = self.talk.excerpt(chat.node, texts)
             request = self._request(chat, excerpt)
             try:
                 if excerpt.left_out and blank(excerpt.text):
@@ -103,8 +103,8 @@ class ChatRun(ModelRun[Chat]):
             self.answered.append(request)
 
     def _request(self, chat: Chat, excerpt: PromptText) -> Request:
-        spoken: list[Entry] = [entry for entry in chat.recorded if entry[0] != "note"] + [("user", chat.pending[0])]
-        messages = [ChatMessage("user" if speaker == "user" else "assistant", text) for speaker, text in spoken]
+        entries: list[Entry] = [entry for entry in chat.recorded if entry[0] != "note"] + [("user", chat.pending[0])]
+        messages = [ChatMessage("user" if speaker == "user" else "assistant", text) for speaker, text in entries]
         first = messages.pop(0).content if messages[0].role == "user" else "(the chat goes on)"
         return self.talk.request(self.talk.chat, chat.node, excerpt, first, messages)
 
@@ -113,10 +113,10 @@ class ChatRun(ModelRun[Chat]):
         block_of = find_blocks(blocks, self.open, CHAT_KEY)
         chats = {id(block_of[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in block_of}
         self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in block_of]
-        answered = [self._written(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
+        answered = [self._write_answer(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
         return settle_safely(blocks, answered)
 
-    def _written(self, block: Block, chat: Chat) -> Block:
+    def _write_answer(self, block: Block, chat: Chat) -> Block:
         assert isinstance(block, MetadataBlock)
         try:
             return edit_block(block, {CHAT_KEY: chat.value}) or block

@@ -43,7 +43,7 @@ class EditRequest:
 
     block: MetadataBlock
     node: Node
-    asked: list[str]
+    requests: list[str]
     new: list[str]
     proposed: str | None
     text: str = ""
@@ -52,7 +52,7 @@ class EditRequest:
     @property
     def markdown(self) -> str:
         """Return requests and new version as a text."""
-        return "\n\n".join(["**user:** " + "\n".join(self.asked), self.reply or ""])
+        return "\n\n".join(["**user:** " + "\n".join(self.requests), self.reply or ""])
 
 
 def scan_edits(
@@ -85,7 +85,7 @@ class EditRun(ModelRun[EditRequest]):
                     break
 
     def _add(self, block: MetadataBlock, node: Node, regions: dict[int, Edit]) -> bool:
-        asked, new = requests_in(block)
+        requests, new = requests_in(block)
         if not new or not can_take(block, EDIT_KEY, "edit not made", self.logger):
             return False
         edit = next((regions[id(part)] for part in _blocks_of(node) if id(part) in regions), None)
@@ -100,46 +100,46 @@ class EditRun(ModelRun[EditRequest]):
             self.logger.error(problem, block.line)
             return False
         text = "" if edit and edit.old is None else text_of(node)
-        self.open.append(EditRequest(block, node, asked, new, edit.new if edit else None, text))
+        self.open.append(EditRequest(block, node, requests, new, edit.new if edit else None, text))
         return True
 
     async def ask(self) -> None:
         """Request all new versions concurrently."""
-        await asyncio.gather(*(self._ask(wanted) for wanted in self.open))
+        await asyncio.gather(*(self._ask(edit_request) for edit_request in self.open))
         report_failures(self.failed, "edit", "made", self.logger)
 
-    async def _ask(self, wanted: EditRequest) -> None:
+    async def _ask(self, edit_request: EditRequest) -> None:
         from ..models.tokens import count_tokens
 
-        line = wanted.block.line
-        excerpt = self.talk.excerpt(wanted.node, wanted.asked) if wanted.text else PromptText("")
+        line = edit_request.block.line
+        excerpt = self.talk.excerpt(edit_request.node, edit_request.requests) if edit_request.text else PromptText("")
         if excerpt.left_out:
             self.logger.error(
                 "edit not made: the text is too long for the model; ask for its sections one by one", line
             )
             return
-        first, *rest = self._spoken(wanted)
-        asked = self.talk.request(self.talk.edit, wanted.node, excerpt, first.content, rest)
-        request = replace(asked, max_tokens=asked.max_tokens + TIMES_LONGER * count_tokens(asked.text))
+        first, *rest = self._messages(edit_request)
+        draft = self.talk.request(self.talk.edit, edit_request.node, excerpt, first.content, rest)
+        request = replace(draft, max_tokens=draft.max_tokens + TIMES_LONGER * count_tokens(draft.text))
         try:
-            reply = await ask_model(self.talk.asker, request, "\n".join(wanted.new), self.screen, tags=False)
+            reply = await ask_model(self.talk.asker, request, "\n".join(edit_request.new), self.screen, tags=False)
         except ModelError as error:
             self.failed.append((line, error))
             return
         if blank(reply):
             self.logger.error("edit not made: the model's new version is empty", line)
         else:
-            wanted.reply = without_tags(reply)
+            edit_request.reply = without_tags(reply)
             self.answered.append(request)
 
-    def _spoken(self, wanted: EditRequest) -> list[ChatMessage]:
-        before = wanted.asked[: len(wanted.asked) - len(wanted.new)]
-        new = "\n".join(wanted.new)
-        if wanted.proposed is None:
+    def _messages(self, edit_request: EditRequest) -> list[ChatMessage]:
+        earlier = edit_request.requests[: len(edit_request.requests) - len(edit_request.new)]
+        new = "\n".join(edit_request.new)
+        if edit_request.proposed is None:
             return [ChatMessage("user", new)]
         return [
-            ChatMessage("user", "\n".join(before) or "Write a new version."),
-            ChatMessage("assistant", wanted.proposed),
+            ChatMessage("user", "\n".join(earlier) or "Write a new version."),
+            ChatMessage("assistant", edit_request.proposed),
             ChatMessage("user", new),
         ]
 
@@ -148,18 +148,18 @@ class EditRun(ModelRun[EditRequest]):
         self.unmerged = []
         edited = list(blocks)
         block_of = find_blocks(blocks, self.open, EDIT_KEY)
-        for wanted in (wanted for wanted in self.open if wanted.reply is not None):
-            at = next((at for at, block in enumerate(edited) if block is block_of.get(id(wanted))), None)
-            if at is None or not self._put(edited, at, wanted):
-                self.unmerged.append(wanted)
+        for edit_request in (edit_request for edit_request in self.open if edit_request.reply is not None):
+            at = next((at for at, block in enumerate(edited) if block is block_of.get(id(edit_request))), None)
+            if at is None or not self._insert(edited, at, edit_request):
+                self.unmerged.append(edit_request)
         return settle_safely(blocks, edited)
 
-    def _put(self, blocks: list[Block], at: int, wanted: EditRequest) -> bool:
-        block, reply = blocks[at], wanted.reply
+    def _insert(self, blocks: list[Block], at: int, edit_request: EditRequest) -> bool:
+        block, reply = blocks[at], edit_request.reply
         assert isinstance(block, MetadataBlock) and reply is not None
         start, end = extent(blocks, at)
         edit = read_edit(blocks[start]) if start < end else None
-        if not _is_unchanged(blocks[start:end], edit, wanted):
+        if not _is_unchanged(blocks[start:end], edit, edit_request):
             return False
         newline = first_newline(blocks)
         reply = reply.replace("\r\n", "\n").replace("\n", newline)
@@ -172,7 +172,7 @@ class EditRun(ModelRun[EditRequest]):
             changes["before"] = trailing_space(blocks[start - 1].source)
         elif not edit and not ends_blank(blocks[start - 1].source):  # a blank line will be added before the edit
             changes["above"] = trailing_space(blocks[start - 1].source)
-        changes["asked"] = [digest(text) for text in wanted.asked]
+        changes["asked"] = [digest(text) for text in edit_request.requests]
         try:
             blocks[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
         except MarkdownError as error:
@@ -182,10 +182,10 @@ class EditRun(ModelRun[EditRequest]):
         return True
 
 
-def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditRequest) -> bool:
+def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, edit_request: EditRequest) -> bool:
     if edit is not None:
-        return edit.new == wanted.proposed
-    return wanted.proposed is None and _text_without_metadata(blocks) == wanted.text
+        return edit.new == edit_request.proposed
+    return edit_request.proposed is None and _text_without_metadata(blocks) == edit_request.text
 
 
 def _refine(
@@ -217,18 +217,18 @@ def without_tags(reply: str) -> str:
 
 def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:
     """Return all requests for edits in a block, and the unanswered ones."""
-    asked = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
-    return asked, asked[count_done(block, asked) :]
+    requests = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
+    return requests, requests[count_done(block, requests) :]
 
 
-def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
+def count_done(block: MetadataBlock, requests: Sequence[str]) -> int:
     """Return the number of leading requests with an answer."""
     record = block.content.get(EDIT_KEY)
-    done = record.get("asked") if isinstance(record, dict) else None
-    done = [str(value) for value in done] if isinstance(done, list) else []
+    digests = record.get("asked") if isinstance(record, dict) else None
+    digests = [str(value) for value in digests] if isinstance(digests, list) else []
     last = 0
-    for at, text in enumerate(asked):
-        if digest(text) in done:
+    for at, text in enumerate(requests):
+        if digest(text) in digests:
             last = at + 1
     return last
 

@@ -30,10 +30,10 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
         return list(blocks)
     header = blocks[0] if isinstance(blocks[0], HeaderBlock) else None
     node = HeaderNode([header] if header else [])
-    wanted = {"title": _title(restore_originals(blocks).blocks, name), "docid": docid}
-    hashes = {key: digest(value) for key, value in wanted.items()}
+    fields = {"title": _title(restore_originals(blocks).blocks, name), "docid": docid}
+    hashes = {key: digest(value) for key, value in fields.items()}
     writable = (State.MISSING, State.OUTDATED, State.CURRENT)
-    values = {k: v for k, v in wanted.items() if v and key_state(node.properties, k, hashes[k]) in writable}
+    values = {k: v for k, v in fields.items() if v and key_state(node.properties, k, hashes[k]) in writable}
     changes = set_values(node.properties, values, hashes)
     if not changes:
         return list(blocks)

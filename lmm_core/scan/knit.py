@@ -47,24 +47,24 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     if tree is None:
         return []
     notes: list[Block] = [_own_header(tree)] if tree.metadata else []
-    gone: list[str] = []
+    left_out_texts: list[str] = []
     for node, is_out in verdicts(tree, rules):
         block = node_block(node)
         notes += [] if is_out else [_only_document_keys(m) for m in node.metadata if _is_documents(m)]
         if isinstance(block, ErrorBlock):
             logger.warning("a metadata block that cannot be read is left out", block.line)
         elif isinstance(block, TextBlock) and not is_out:
-            notes.append(_knit_text(block, rules, gone, logger))
+            notes.append(_knit_text(block, rules, left_out_texts, logger))
         elif block is not None and is_out:
-            gone.append(block.source)
+            left_out_texts.append(block.source)
         elif block is not None:
             notes.append(block)
-    lost, labels = _find_lost(tree, rules)
-    for line, message in lost:
+    dangling, labels = _find_dangling(tree, rules)
+    for line, message in dangling:
         logger.warning(message, line)
-    if lost:
+    if dangling:
         notes = [_readable(block, labels) for block in notes]
-    return _join(blocks, [block for block in notes if block.source], "".join(gone))
+    return _join(blocks, [block for block in notes if block.source], "".join(left_out_texts))
 
 
 def _readable(block: Block, labels: Set[str]) -> Block:
@@ -73,8 +73,8 @@ def _readable(block: Block, labels: Set[str]) -> Block:
     return replace(block, source=replace_references_to(block.source, labels))
 
 
-def _join(blocks: Sequence[Block], notes: list[Block], gone: str) -> list[Block]:
-    if notes and (needed := _needed_definitions(notes, gone)):
+def _join(blocks: Sequence[Block], notes: list[Block], left_out_text: str) -> list[Block]:
+    if notes and (needed := _needed_definitions(notes, left_out_text)):
         if not ends_blank(notes[-1].source):
             notes.append(TextBlock("\n"))
         notes += needed
@@ -113,13 +113,13 @@ def _own_header(tree: HeadingNode) -> Block:
     return edited if edited is not None else TextBlock("")
 
 
-def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: LoggerBase) -> TextBlock:
+def _knit_text(block: TextBlock, rules: KnitRules, left_out_texts: list[str], logger: LoggerBase) -> TextBlock:
     cuts = find_cuts(block.source, leaves_out(rules))
     if not cuts:
         return block
     first = source_line(block)
     ranges = list(cut_with_boxes(block.source, leaves_out(rules)))
-    gone += [block.source[start:end] for start, end in ranges]
+    left_out_texts += [block.source[start:end] for start, end in ranges]
     for part in find_parts(block.source):
         if part.error:
             line = first + block.source.count("\n", 0, part.start)
@@ -164,30 +164,30 @@ _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
     """Return line and message of each reference to a hidden part."""
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
-    return _find_lost(tree, rules)[0] if tree is not None else []
+    return _find_dangling(tree, rules)[0] if tree is not None else []
 
 
-_Lost = tuple[list[tuple[int, str]], frozenset[str]]
+_Dangling = tuple[list[tuple[int, str]], frozenset[str]]
 
 
-def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
+def _find_dangling(tree: HeadingNode, rules: KnitRules) -> _Dangling:
     pieces = ((node_block(node), is_out) for node, is_out in verdicts(tree, rules))
     parts = [
-        (block, "" if is_out else _rest(block, rules))
+        (block, "" if is_out else _remaining_text(block, rules))
         for block, is_out in pieces
         if block is not None and not isinstance(block, ErrorBlock)
     ]
-    cut = [block for block, rest in parts if rest != block.source]
-    gone = frozenset(label for block in cut for label in _labels(block, block.source))
-    if gone:
-        gone -= {label for block, rest in parts for label in _labels(block, rest)}
-    lost = (
-        (dangling for block, rest in parts for dangling in _dangling_in(rest, source_line(block), gone)) if gone else ()
+    cut_blocks = [block for block, rest in parts if rest != block.source]
+    labels = frozenset(label for block in cut_blocks for label in _labels(block, block.source))
+    if labels:
+        labels -= {label for block, rest in parts for label in _labels(block, rest)}
+    dangling = (
+        (line for block, rest in parts for line in _dangling_in(rest, source_line(block), labels)) if labels else ()
     )
-    return list(lost), gone
+    return list(dangling), labels
 
 
-def _rest(block: Block, rules: KnitRules) -> str:
+def _remaining_text(block: Block, rules: KnitRules) -> str:
     if not isinstance(block, TextBlock):
         return block.source
     return without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
@@ -208,8 +208,8 @@ def slug(title: str) -> str:
     return name[next((at for at, sign in enumerate(name) if sign.isalpha()), len(name)) :] or "section"
 
 
-def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[int, str]]:
-    for at, label in find_references_to(text, gone):
+def _dangling_in(text: str, line: int, labels: frozenset[str]) -> Iterator[tuple[int, str]]:
+    for at, label in find_references_to(text, labels):
         yield (
             line + text.count("\n", 0, at),
             f"a reference to `{label}`, which is left out of the notes; "
@@ -224,11 +224,11 @@ _DEFINITION = (
 )
 
 
-def _needed_definitions(notes: list[Block], gone: str) -> list[Block]:
-    text = serialize_blocks(notes).lower() if "]:" in gone else ""
+def _needed_definitions(notes: list[Block], left_out_text: str) -> list[Block]:
+    text = serialize_blocks(notes).lower() if "]:" in left_out_text else ""
     needed = [
-        definition_there[0].rstrip()
-        for definition_there in re.finditer(_DEFINITION, gone)
-        if f"[{definition_there['label'].lower()}]" in text and f"[{definition_there['label'].lower()}]:" not in text
+        match[0].rstrip()
+        for match in re.finditer(_DEFINITION, left_out_text)
+        if f"[{match['label'].lower()}]" in text and f"[{match['label'].lower()}]:" not in text
     ]
     return [TextBlock(definition + "\n\n") for definition in needed]

@@ -26,11 +26,11 @@ QUESTIONS = "questions"
 
 @dataclass(frozen=True)
 class ProposedEdit:
-    """A request before the heading at `line`, or at the end (None); `asked` are the quoted questions."""
+    """A request before the heading at `line`, or at the end (None); `questions` are the quoted ones."""
 
     line: int | None
     request: str
-    asked: tuple[str, ...]
+    questions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ def propose(
     if report_broken_edits(blocks, logger):
         return list(blocks)
     proposed = _with_questions(blocks, questions, spelling, logger)
-    asked = asked_in(blocks)
-    new = [edit for edit in edits if asked.isdisjoint(map(question_mark, edit.asked))]
+    existing_marks = asked_in(blocks)
+    new = [edit for edit in edits if existing_marks.isdisjoint(map(question_mark, edit.questions))]
     for line, group in groupby(sorted(new, key=_place), key=lambda edit: edit.line):
-        _put(proposed, line, list(group), spelling, logger)
+        _insert_request(proposed, line, list(group), spelling, logger)
     return settle_safely(blocks, proposed)
 
 
@@ -79,7 +79,7 @@ def _place(edit: ProposedEdit) -> tuple[bool, int]:
     return edit.line is None, edit.line or 0
 
 
-def _put(
+def _insert_request(
     blocks: list[Block], line: int | None, edits: Sequence[ProposedEdit], spelling: Spelling, logger: LoggerBase
 ) -> None:
     at = len(blocks) if line is None else _index_of(blocks, line)
@@ -91,8 +91,8 @@ def _put(
     while at > 0 and _annotates(blocks[at - 1]) and line is not None:
         at -= 1
     # a native block at the very start would be the header
-    wanted = "div" if at == 0 else _spelling_at(blocks, line, spelling)
-    blocks.insert(at, _request_block(edits, wanted, first_newline(blocks)))
+    block_spelling = "div" if at == 0 else _spelling_at(blocks, line, spelling)
+    blocks.insert(at, _request_block(edits, block_spelling, first_newline(blocks)))
 
 
 def _index_of(blocks: Sequence[Block], line: int) -> int | None:
@@ -109,8 +109,8 @@ def _spelling_at(blocks: Sequence[Block], line: int | None, spelling: Spelling) 
     nearest = nearest_spellings(nodes, spelling)
     if line is None:
         return nearest[-1]
-    there = (spelling_there for node, spelling_there in zip(nodes, nearest, strict=True) if _is_heading(node, line))
-    return next(there, spelling)
+    spellings = (node_spelling for node, node_spelling in zip(nodes, nearest, strict=True) if _is_heading(node, line))
+    return next(spellings, spelling)
 
 
 def _is_heading(node: Node, line: int) -> bool:
@@ -119,11 +119,11 @@ def _is_heading(node: Node, line: int) -> bool:
 
 
 def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: str) -> MetadataBlock:
-    marks = list(dict.fromkeys(question_mark(question) for edit in edits for question in edit.asked))
+    marks = list(dict.fromkeys(question_mark(question) for edit in edits for question in edit.questions))
     body = "".join(_entry(edit.request, newline) for edit in edits) + dump_entry(ASKED_KEY, marks, True, newline)
     block = make_block(body, spelling, newline)
-    read = [message.text.replace("\r\n", "\n") for message in block.messages]
-    if read != [edit.request for edit in edits] or block.content != {ASKED_KEY: marks}:
+    texts = [message.text.replace("\r\n", "\n") for message in block.messages]
+    if texts != [edit.request for edit in edits] or block.content != {ASKED_KEY: marks}:
         raise MarkdownError("what students asked cannot be written into a block")
     return block
 
@@ -159,25 +159,25 @@ def _add_questions(
     if node.fetch("frozen"):
         logger.info("no questions proposed here, since this part is frozen", proposed.line)
         return
-    more = _extended(value, proposed.questions)
-    if more is None:
+    extended = _extended(value, proposed.questions)
+    if extended is None:
         return
     holder = next((block for block in reversed(node.metadata) if key in block.content), None)
     holder = holder or (node.metadata[-1] if node.metadata else None)
     if holder is None:
         at = _index_of(blocks, proposed.line)
         assert at is not None
-        wanted = "div" if at == 0 else _spelling_at(blocks, proposed.line, spelling)
+        block_spelling = "div" if at == 0 else _spelling_at(blocks, proposed.line, spelling)
         newline = first_newline(blocks)
-        blocks.insert(at, make_block(dump_entry(key, more, False, newline), wanted, newline))
+        blocks.insert(at, make_block(dump_entry(key, extended, False, newline), block_spelling, newline))
         return
     at = next(at for at, block in enumerate(blocks) if block is holder)
-    blocks[at] = edit_block(holder, {key: more}, stays=True) or holder
+    blocks[at] = edit_block(holder, {key: extended}, stays=True) or holder
 
 
 def _extended(value: Any, questions: Sequence[str]) -> Any:
-    there = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-    folded = " ".join(there.split()).casefold()
+    existing = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    folded = " ".join(existing.split()).casefold()
     new = [question for question in questions if " ".join(question.split()).casefold() not in folded]
     if not new:
         return None

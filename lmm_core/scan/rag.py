@@ -86,7 +86,7 @@ class PlannedRequest:
 
     line: int
     titles: tuple[str, ...]
-    wanted: list[str]
+    keys: list[str]
     tokens: int
     certain: bool
 
@@ -114,7 +114,7 @@ class RagRun:
     is_included: Callable[[], bool] = field(default=lambda: False)
     tally: Tally = field(default_factory=Tally, init=False)
     open: list[Node] = field(default_factory=list, init=False)
-    _given: list[Block] = field(default_factory=list, init=False)
+    _original: list[Block] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
     _keeps_header: bool = field(default=False, init=False)
     _tree: HeadingNode | None = field(default=None, init=False)
@@ -124,15 +124,15 @@ class RagRun:
     _parts: list[Node] = field(default_factory=list, init=False)
     _closed: set[int] = field(default_factory=set, init=False)
     _needs: dict[int, SectionNeeds] = field(default_factory=dict, init=False)  # of sections that do not wait for others
-    _made: set[int] = field(default_factory=set, init=False)
+    _annotated: set[int] = field(default_factory=set, init=False)
     _failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
     _waiting: int = field(default=0, init=False)
-    _kept: int = field(default=0, init=False)
+    _awaiting_model: int = field(default=0, init=False)
     _stale: list[tuple[int, str]] = field(default_factory=list, init=False)
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Do everything that needs no annotator, unless the header is a list or edits are broken."""
-        self._given = list(blocks)
+        self._original = list(blocks)
         self._blocks = blocks = self._complete_header()
         self._originals = restore_originals(blocks)
         left_alone = is_list_header(blocks) or broken_edits(blocks)
@@ -146,30 +146,30 @@ class RagRun:
         self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
         waiting: set[int] = set()  # sections that need a summary not written yet
         for node in annotated_parts(tree, post=True):
-            wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
-            if wanted or id(node) in waiting:
+            keys = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
+            if keys or id(node) in waiting:
                 self.open.append(node)
-            if node.parent is not None and ("summary" in wanted or id(node) in waiting):
+            if node.parent is not None and ("summary" in keys or id(node) in waiting):
                 waiting.add(id(node.parent))
 
     def _complete_header(self) -> list[Block]:
         if self.name is None:
-            return self._given
-        completed = scan(self._given, self.name, self.docid, self.logger)
-        self._keeps_header = completed != self._given and self.is_included()
-        return self._given if self._keeps_header else completed
+            return self._original
+        completed = scan(self._original, self.name, self.docid, self.logger)
+        self._keeps_header = completed != self._original and self.is_included()
+        return self._original if self._keeps_header else completed
 
     def _begin(self, node: Node) -> list[str]:
         """Return the keys for the annotator, or finish the section."""
         needs = self._finder.needs_of(node)
-        if isinstance(node, HeaderNode) and (needs.wanted or needs.values) and self.is_included():
+        if isinstance(node, HeaderNode) and (needs.requested or needs.values) and self.is_included():
             self._keeps_header = True
             return []
-        if needs.wanted:
+        if needs.requested:
             self._needs[id(node)] = needs
         else:
             self._apply(node, needs, needs.values)
-        return needs.wanted
+        return needs.requested
 
     def _prepare(self, tree: HeadingNode) -> None:
         nodes = list(traverse(tree))
@@ -179,10 +179,10 @@ class RagRun:
             self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
 
     def _is_proposed(self, node: Node) -> bool:
-        inside = self._originals.regions
+        regions = self._originals.regions
         if node.metadata:
-            return id(node.metadata[-1]) in inside
-        return id(node_block(node)) in inside
+            return id(node.metadata[-1]) in regions
+        return id(node_block(node)) in regions
 
     def _is_left_out(self, node: Node) -> bool:
         headless = isinstance(node, HeaderNode) and (self._keeps_header or not node.metadata)
@@ -193,7 +193,7 @@ class RagRun:
         inputs = dict.fromkeys(values, needs.source) if is_new else {}
         self._write(node, set_values(node.properties, values, inputs) if values else {})
         self._stale += [(node.line, key) for key in needs.stale]
-        self._kept += bool(needs.kept)
+        self._awaiting_model += bool(needs.model_only)
 
     def _write(self, node: Node, changes: dict[str, Any]) -> None:
         if not self._is_proposed(node):
@@ -219,10 +219,10 @@ class RagRun:
         await (self._ask_in_turn() if self.annotator.name == STAND_IN else self._ask_together())
 
     async def _ask_in_turn(self) -> None:
-        done: dict[int, bool] = {}
+        results: dict[int, bool] = {}
         for node in self.open:
-            below = [done[id(child)] for child in _sections_in(node) if id(child) in done]
-            done[id(node)] = await self._annotate(node, below)
+            below = [results[id(child)] for child in _sections_in(node) if id(child) in results]
+            results[id(node)] = await self._annotate(node, below)
 
     async def _ask_together(self) -> None:
         import asyncio
@@ -249,22 +249,22 @@ class RagRun:
 
         below: results of its subsections
         """
-        done = all(below)
+        is_complete = all(below)
         if not self._is_left_out(node):
             needs = self._needs.get(id(node)) or self._finder.needs_of(node)
             values = dict(needs.values)
-            if needs.wanted and not done:
+            if needs.requested and not is_complete:
                 self._waiting += 1
-                self._ask_again(node, needs.wanted)
-            elif needs.wanted:
-                replies = await self._say(node, needs)
-                done = "summary" not in needs.wanted or "summary" in (replies or {})
+                self._ask_again(node, needs.requested)
+            elif needs.requested:
+                replies = await self._request_annotation(node, needs)
+                is_complete = "summary" not in needs.requested or "summary" in (replies or {})
                 values |= replies or {}
-                self._ask_again(node, [key for key in needs.wanted if key not in (replies or {})])
+                self._ask_again(node, [key for key in needs.requested if key not in (replies or {})])
             self._apply(node, needs, values)
         if self.progress:
             self.progress.advance()
-        return done
+        return is_complete
 
     def _ask_again(self, node: Node, keys: Sequence[str]) -> None:
         """Mark keys that were not renewed for the next run."""
@@ -272,10 +272,10 @@ class RagRun:
             renewed = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
             self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **renewed})} if renewed else {})
 
-    async def _say(self, node: Node, needs: SectionNeeds) -> dict[str, Any] | None:
+    async def _request_annotation(self, node: Node, needs: SectionNeeds) -> dict[str, Any] | None:
         self.tally.names.add(self.annotator.name)
         try:
-            annotation = await self.annotator.annotate(self._shown(needs), needs.wanted, needs.instead)
+            annotation = await self.annotator.annotate(self._section_of(needs), needs.requested, needs.instead)
         except ModelError as error:
             self._failed.append((node.line, error))
             self.tally.failed += 1
@@ -284,33 +284,33 @@ class RagRun:
         self.tally.failed += bool(annotation.refused)
         for remark in annotation.remarks:
             self.logger.info(remark, node.line)
-        nothing = DELETED if self.annotator.name == STAND_IN else None  # so that a model is asked later
-        replies = _pick(annotation, [key for key in needs.wanted if key not in annotation.refused], nothing)
+        empty = DELETED if self.annotator.name == STAND_IN else None  # so that a model is asked later
+        replies = _pick_replies(annotation, [key for key in needs.requested if key not in annotation.refused], empty)
         self._count(node, needs, replies)
         return replies
 
-    def _shown(self, needs: SectionNeeds) -> AnnotatorSection:
+    def _section_of(self, needs: SectionNeeds) -> AnnotatorSection:
         return needs.own_section if self.annotator.name == STAND_IN else needs.section
 
     def _count(self, node: Node, needs: SectionNeeds, replies: dict[str, Any]) -> None:
         if any(value is not DELETED for value in replies.values()):
-            self._made.add(id(node))
+            self._annotated.add(id(node))
             self.tally.written += 1
         elif self.annotator.name == STAND_IN:
-            self.tally.empty += not isinstance(node, HeaderNode) or bool(self._shown(needs).lead)
+            self.tally.empty += not isinstance(node, HeaderNode) or bool(self._section_of(needs).lead)
 
     def finish(self) -> list[Block]:
         """Return the document, unchanged if only the header would be completed."""
         if self._tree is None:
-            return self._given
+            return self._original
         self._report()
         finished = self._finish(self._tree)
         is_header_alone = serialize_blocks(finished) == serialize_blocks(self._blocks)
-        return self._given if is_header_alone and not self._may_complete_header() else finished
+        return self._original if is_header_alone and not self._may_complete_header() else finished
 
     def _may_complete_header(self) -> bool:
         asks_for_ids = not (self.opts.questions or self.opts.summaries)
-        has_ids = any(key in header_content(self._given) for key in ("~title", "~docid"))
+        has_ids = any(key in header_content(self._original) for key in ("~title", "~docid"))
         return asks_for_ids or (has_ids and not self._failed)
 
     def _finish(self, tree: HeadingNode) -> list[Block]:
@@ -341,19 +341,19 @@ class RagRun:
             self.logger.info(f"{counted(self._waiting, 'section')} above wait for those that failed; run again")
         if self._stale:
             self._report_stale(sorted(set(self._stale)))
-        if self._kept:
+        if self._awaiting_model:
             self.logger.info(
-                f"{counted(self._kept, 'section')} changed since a model annotated them; "
+                f"{counted(self._awaiting_model, 'section')} changed since a model annotated them; "
                 "their annotations are kept until a model is there"
             )
 
     def _report_stale(self, stale: Sequence[tuple[int, str]]) -> None:
         first, key = stale[0]
-        what, they, places = f"~{key} was corrected by hand and its text has", "it still fits", ""
+        facts, they, places = f"~{key} was corrected by hand and its text has", "it still fits", ""
         if len(stale) > 1:
-            what, they = f"{len(stale)} annotations were corrected by hand and their texts have", "they still fit"
+            facts, they = f"{len(stale)} annotations were corrected by hand and their texts have", "they still fit"
             places = f" ({', '.join(f'~{key} at line {line}' for line, key in stale)})"
-        self.logger.info(f"{what} changed since: see whether {they}; what you delete is written again{places}", first)
+        self.logger.info(f"{facts} changed since: see whether {they}; what you delete is written again{places}", first)
 
     def _sign(self, tree: HeadingNode) -> None:
         """Write the annotator's name into header or sections.
@@ -364,17 +364,17 @@ class RagRun:
         if not self.open:
             return
         name = self.annotator.name
-        makers = {id(node): self._finder.maker(node) for node in self._parts} | dict.fromkeys(self._made, name)
-        named = str(tree.properties.get(MAKER) or "")
-        if not self._is_left_out(tree) and named == STAND_IN and not any(map(_is_annotated, self._parts)):
+        makers = {id(node): self._finder.maker(node) for node in self._parts} | dict.fromkeys(self._annotated, name)
+        signer = str(tree.properties.get(MAKER) or "")
+        if not self._is_left_out(tree) and signer == STAND_IN and not any(map(_is_annotated, self._parts)):
             self._write(tree, {MAKER: DELETED})
-        elif not self._is_left_out(tree) and self._made and (named in ("", STAND_IN) or name != STAND_IN):
-            self._write(tree, {MAKER: name} if named != name else {})
-            named = name
+        elif not self._is_left_out(tree) and self._annotated and (signer in ("", STAND_IN) or name != STAND_IN):
+            self._write(tree, {MAKER: name} if signer != name else {})
+            signer = name
         for node in self._parts:
             if node is not tree and id(node) not in self._closed:
                 maker = makers[id(node)]
-                self._sign_section(node, maker if maker != named and (maker == STAND_IN or not named) else "")
+                self._sign_section(node, maker if maker != signer and (maker == STAND_IN or not signer) else "")
 
     def _sign_section(self, node: Node, maker: str) -> None:
         own = maker if maker and _is_annotated(node) else DELETED
@@ -387,10 +387,10 @@ class RagRun:
         for node in self.open:
             if not self._is_left_out(node):
                 needs = self._needs.get(id(node)) or self._finder.needs_of(node)
-                wanted = needs.wanted or self._finder.changeable_keys(node)
-                tokens = self.annotator.cost(needs.section, wanted) if wanted else 0
-                requests.append(PlannedRequest(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))
-        return [request for request in requests if request.wanted]
+                keys = needs.requested or self._finder.changeable_keys(node)
+                tokens = self.annotator.cost(needs.section, keys) if keys else 0
+                requests.append(PlannedRequest(node.line, needs.section.titles, keys, tokens, bool(needs.requested)))
+        return [request for request in requests if request.keys]
 
 
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:
@@ -410,6 +410,6 @@ def _is_annotated(node: Node) -> bool:
     return any(hash_pair(node.properties, key) for key in ("questions", "summary"))
 
 
-def _pick(annotation: Annotation, wanted: list[str], nothing: Any) -> dict[str, Any]:
+def _pick_replies(annotation: Annotation, keys: list[str], empty: Any) -> dict[str, Any]:
     replies: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
-    return {key: replies[key] or nothing for key in wanted}
+    return {key: replies[key] or empty for key in keys}

@@ -38,17 +38,17 @@ class Excerpt(TextBlock):
 def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     """Return the blocks with separate parts as texts, behind the rest."""
     extracted: list[Block] = []
-    around: list[MetadataBlock] = []
+    preceding: list[MetadataBlock] = []
     for block in close_parts(blocks, rules):
         if type(block) is TextBlock and has_marks(block.source):
-            extracted += _extract(block, rules, around)
+            extracted += _extract(block, rules, preceding)
         else:
             extracted.append(block)
-        around = [*around, block] if type(block) is MetadataBlock else []
+        preceding = [*preceding, block] if type(block) is MetadataBlock else []
     return extracted
 
 
-def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]) -> Iterator[Block]:
+def _extract(block: TextBlock, rules: KnitRules, preceding: Sequence[MetadataBlock]) -> Iterator[Block]:
     cuts = find_cuts(block.source, _is_separate(rules))
     first = source_line(block)
     parts = [pair for cut in cuts for pair in _texts(cut, first, rules, NESTED)]
@@ -59,20 +59,20 @@ def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]
         yield block
         return
     rest = _excerpt(block.source, cuts, first)
-    inherited = _inherited(around)
-    if not blank(rest.source) or (around and parts[0][0]):
+    inherited = _inherited(preceding)
+    if not blank(rest.source) or (preceding and parts[0][0]):
         yield rest  # even if empty: preceding metadata is not the part's
-    elif around:
+    elif preceding:
         yield parts.pop(0)[1]
     for metadata, text in parts:
         yield from [*inherited, *metadata, text]
 
 
 def _excerpt(source: str, cuts: Sequence[Cut], line: int, type: str | None = None) -> Excerpt:
-    gaps, gone = [], 0
+    gaps, removed_length = [], 0
     for cut in cuts:
-        gaps.append((cut.start - gone, source.count("\n", cut.start, cut.end)))
-        gone += cut.end - cut.start
+        gaps.append((cut.start - removed_length, source.count("\n", cut.start, cut.end)))
+        removed_length += cut.end - cut.start
     remaining = without(source, [(cut.start, cut.end) for cut in cuts])
     blanks = len(remaining) - len(remaining.lstrip(BOM + " \t\r\n"))
     trimmed = remaining.rfind("\n", 0, blanks) + 1
@@ -105,8 +105,8 @@ def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
     line = first + cut.line
     low, high = cut.inside
     inner = find_cuts(cut.own[low:high], _is_separate(rules), True) if depth else []
-    for inside in inner:
-        inside.start, inside.end = inside.start + low, inside.end + low
+    for nested in inner:
+        nested.start, nested.end = nested.start + low, nested.end + low
     properties, type = cut.part.metadata, None
     if properties is None:
         type = type_of_div(cut.part.attributes, rules)
@@ -118,16 +118,16 @@ def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
     metadata = [_metadata_block(public)] if public or cut.part.metadata is not None else []
     yield metadata, _excerpt(cut.own, inner, line, type)
     inherited = _inherited(metadata)
-    for inside in inner:
-        inside_first = line + cut.own.count("\n", 0, low)
-        for own, text in _texts(inside, inside_first, rules, depth - 1):
+    for nested in inner:
+        nested_first = line + cut.own.count("\n", 0, low)
+        for own, text in _texts(nested, nested_first, rules, depth - 1):
             yield [*inherited, *own], text
 
 
-def _inherited(around: Sequence[MetadataBlock]) -> list[MetadataBlock]:
+def _inherited(preceding: Sequence[MetadataBlock]) -> list[MetadataBlock]:
     """Return the metadata of a text that also applies to its parts."""
     properties: dict[str, Any] = {}
-    for block in around:
+    for block in preceding:
         properties |= {key: value for key in sorted(DECIDING) if (value := block.content.get(key)) is not None}
     return [_metadata_block(properties)] if properties else []
 

@@ -28,20 +28,20 @@ def is_cross_reference(label: str) -> bool:
     return re.match(_ACROSS, label) is not None
 
 
-def find_references_to(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
-    """Yield position and label of each reference to a label in `gone`."""
-    for at, reference in _references(text) if any(label in text for label in gone) else ():
+def find_references_to(text: str, left_out: Set[str]) -> Iterator[tuple[int, str]]:
+    """Yield position and label of each reference to a label in `left_out`."""
+    for at, reference in _references(text) if any(label in text for label in left_out) else ():
         for label in _labels(reference):
-            if label in gone:
+            if label in left_out:
                 yield at, label
 
 
-def replace_references_to(text: str, gone: Set[str]) -> str:
-    """Return a text with references to `gone` labels made readable."""
+def replace_references_to(text: str, left_out: Set[str]) -> str:
+    """Return a text with references to `left_out` labels made readable."""
     pieces, at = [], 0
     for start, reference in _references(text):
-        if not gone.isdisjoint(_labels(reference)):
-            pieces += [text[at:start], _readable(reference, gone)]
+        if not left_out.isdisjoint(_labels(reference)):
+            pieces += [text[at:start], _readable(reference, left_out)]
             at = start + len(reference[0])
     return "".join(pieces) + text[at:]
 
@@ -65,14 +65,14 @@ def _cited_in(group: str) -> list[str]:
     return [braced or key for braced, key in re.findall(_CITED, group)]
 
 
-def _readable(reference: re.Match[str], gone: Set[str]) -> str:
+def _readable(reference: re.Match[str], left_out: Set[str]) -> str:
     if reference["link"]:
         # words with brackets precede the match
         return "]" if reference["words"] is None else reference["words"]
     if reference["group"] is None:
         return LEFT_OUT
     items = [(item, _cited_in(item)) for item in reference["group"].split(";")]
-    stay = [item for item, labels in items if gone.isdisjoint(labels)]
+    stay = [item for item, labels in items if left_out.isdisjoint(labels)]
     if stay:
         return f"[{';'.join(stay).strip()}]"
     return "; ".join(re.sub(_CITED, LEFT_OUT, item).strip() for item, _ in items)

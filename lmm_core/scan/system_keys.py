@@ -83,20 +83,20 @@ def set_values(
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
     """Write changes into a node's nearest block, or a new one."""
-    there = node.properties
-    written = {key: value for key, value in changes.items() if value is not DELETED or key in there}
-    if not written:
+    existing = node.properties
+    entries = {key: value for key, value in changes.items() if value is not DELETED or key in existing}
+    if not entries:
         return
     if not node.metadata:
         closed = spelling == "comment"
-        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline, closed) for key, value in written.items())
+        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline, closed) for key, value in entries.items())
         node.metadata = [make_block(body, spelling, newline)]
         return
     nearest = node.metadata[-1]
     if blank(nearest.body) and nearest.line:
-        written[EMPTY] = True
+        entries[EMPTY] = True
     try:
-        edited = edit_block(nearest, written, FLOW_KEYS, stays=True) or replace(with_body(nearest, ""), line=0)
+        edited = edit_block(nearest, entries, FLOW_KEYS, stays=True) or replace(with_body(nearest, ""), line=0)
     except MarkdownError as error:
         logger.error(f"metadata not updated: {error}", nearest.line)
         return
@@ -107,10 +107,12 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 
 def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
     """Return the blocks with `TIGHT` in edited native blocks that get a blank line."""
-    old = {id(block) for block in before}
+    old_ids = {id(block) for block in before}
     marked: list[Block] = []
     for block in after:
-        edited = isinstance(block, MetadataBlock) and block.line and block.spelling == "native" and id(block) not in old
+        edited = (
+            isinstance(block, MetadataBlock) and block.line and block.spelling == "native" and id(block) not in old_ids
+        )
         if edited and marked and not ends_blank(marked[-1].source):
             assert isinstance(block, MetadataBlock)
             block = edit_block(block, {TIGHT: True}) or block
@@ -120,8 +122,8 @@ def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
 
 def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int, None]:
     """Return the ids of blocks emptied by `write_keys`, for `take_out`."""
-    old = {id(block) for block in before}
-    metadata = (block for block in after if isinstance(block, MetadataBlock) and id(block) not in old)
+    old_ids = {id(block) for block in before}
+    metadata = (block for block in after if isinstance(block, MetadataBlock) and id(block) not in old_ids)
     return {id(block): None for block in metadata if not block.line and blank(block.body)}
 
 

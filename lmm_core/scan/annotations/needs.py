@@ -29,19 +29,19 @@ class SectionNeeds:
     """The annotations that a section needs.
 
     values: keys to write, or to remove (`DELETED`)
-    wanted: keys for the annotator
+    requested: keys for the annotator
     instead: hashes of values replaced although the text is the same
     stale: corrected keys of changed texts
-    kept: keys that only a model may replace
+    model_only: keys that only a model may replace
     """
 
     node: Node
     texts: SectionTexts
     values: dict[str, Any] = field(default_factory=dict)
-    wanted: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     instead: str = ""
     stale: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
+    model_only: list[str] = field(default_factory=list)
 
     @cached_property
     def section(self) -> AnnotatorSection:
@@ -94,9 +94,9 @@ class NeedsFinder:
             if state in (State.CURRENT, State.OUTDATED):
                 needs.values[key] = DELETED
         elif state is State.OUTDATED and self.is_from_model(node):
-            needs.kept.append(key)
+            needs.model_only.append(key)
         elif state in (State.MISSING, State.OUTDATED):
-            needs.wanted.append(key)
+            needs.requested.append(key)
             needs.instead += pair[1] if pair and pair[0] == needs.source and not by_stand_in else ""
 
     def _is_said_below(self, node: Node) -> bool:

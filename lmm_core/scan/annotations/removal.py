@@ -104,19 +104,19 @@ class Removal:
         return True
 
     def _changes(self, node: Node, block: MetadataBlock) -> dict[str, Any]:
-        there, leaving = block.content, self._leaving[id(node)]
-        gone = {*IDENTITIES, *(f"~{name}" for name in leaving)} & there.keys()
-        if MAKER in there and not self._is_signature_needed(node):
-            gone.add(MAKER)
-        hashes = {key: pair for key, pair in read_hashes(there).items() if key not in leaving}
-        if HASHES in there and not hashes:
-            gone.add(HASHES)
-        changes: dict[str, Any] = dict.fromkeys(gone, DELETED)
-        if hashes and hashes != read_hashes(there):
+        content, leaving = block.content, self._leaving[id(node)]
+        removed = {*IDENTITIES, *(f"~{name}" for name in leaving)} & content.keys()
+        if MAKER in content and not self._is_signature_needed(node):
+            removed.add(MAKER)
+        hashes = {key: pair for key, pair in read_hashes(content).items() if key not in leaving}
+        if HASHES in content and not hashes:
+            removed.add(HASHES)
+        changes: dict[str, Any] = dict.fromkeys(removed, DELETED)
+        if hashes and hashes != read_hashes(content):
             changes[HASHES] = short_hashes(hashes)
-        ours = {key for key in there if key in SYSTEM_KEYS or key.removeprefix("~") in read_hashes(there)}
-        if not ours - gone:  # no layout is left to restore
-            changes |= dict.fromkeys({EMPTY, TIGHT} & there.keys(), DELETED)
+        system_keys = {key for key in content if key in SYSTEM_KEYS or key.removeprefix("~") in read_hashes(content)}
+        if not system_keys - removed:  # no layout is left to restore
+            changes |= dict.fromkeys({EMPTY, TIGHT} & content.keys(), DELETED)
         return changes
 
     def _is_signature_needed(self, node: Node) -> bool:

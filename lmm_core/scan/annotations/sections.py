@@ -93,7 +93,7 @@ class SectionTexts:
     def content(self, part: Node) -> SectionContent:
         """Return the content of a section or titled div."""
         if not isinstance(part, HeadingNode):
-            return SectionContent([self._inside(part)])
+            return SectionContent([self._text_inside(part)])
         content = SectionContent()
         stack: list[Node] = list(reversed(part.children))
         while stack:
@@ -110,7 +110,7 @@ class SectionTexts:
                     stack.extend(reversed(node.children))
         return content
 
-    def _inside(self, div: Node) -> str:
+    def _text_inside(self, div: Node) -> str:
         text = self.node_texts[id(div)]
         opening = DIV_OPEN.match(text)
         heading = _HEADING_BELOW.match(text, opening.end()) if opening else None
@@ -125,7 +125,7 @@ class SectionTexts:
         """Return a section for the stand-in, which ignores subsections."""
         language, types = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
         titles = [*titles_path(node), *filter(None, [div_title(node)])]
-        lead = "\n\n".join(self._own_texts(node)) if isinstance(node, HeadingNode) else self._inside(node)
+        lead = "\n\n".join(self._own_texts(node)) if isinstance(node, HeadingNode) else self._text_inside(node)
         return AnnotatorSection(tuple(titles), "", (), language, lead, types)
 
     def only_part(self, section: Node) -> HeadingNode | None:

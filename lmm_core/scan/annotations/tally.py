@@ -26,7 +26,7 @@ class Tally:
         )
 
     @property
-    def who(self) -> str:
+    def by_annotators(self) -> str:
         """Return the annotators used, as the end of a sentence."""
         by = f" by {', '.join(sorted(self.names))}" if self.names else ""
         return f"{by}; {NO_MODEL_ASKED}" if self.names == {STAND_IN_NAME} else by
@@ -34,8 +34,8 @@ class Tally:
     @property
     def left_out(self) -> str:
         """Return a sentence about sections left empty by the stand-in, or ""."""
-        asked = counted(self.written + self.empty + self.failed, "section")
-        return f"{self.empty} of {asked}: nothing written without a model" if self.empty else ""
+        sections = counted(self.written + self.empty + self.failed, "section")
+        return f"{self.empty} of {sections}: nothing written without a model" if self.empty else ""
 
 
 def total(tallies: Iterable[Tally]) -> Tally:

@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
     text: CheckedText
     at: int
-    found: re.Match[str]
+    match: re.Match[str]
     allowed: frozenset[str]
 
     @property
@@ -77,12 +77,12 @@ class Rule(NamedTuple):
 
 def find_marks(text: CheckedText, allowed: frozenset[str]) -> Iterator[Finding]:
     """Yield the findings of all rules, one for each line."""
-    taken: set[int] = set()
+    reported: set[int] = set()
     for code, needle, pattern, test, advice in RULES:
         for match in pattern.finditer(text.padded) if needle in text.source else ():
             at = text.number(match.start())
-            if at not in taken and (end := test(Place(text, at, match, allowed))):
-                taken.update(range(at, end))
+            if at not in reported and (end := test(Place(text, at, match, allowed))):
+                reported.update(range(at, end))
                 yield Finding(text.first + at, code, advice.format(**match.groupdict()))
 
 
@@ -100,12 +100,12 @@ def _native_under_text(place: Place) -> int:
 
 
 def _comment(place: Place) -> int:
-    text, at, match = place.text, place.at, place.found
+    text, at, match = place.text, place.at, place.match
     end = text.padded.find("-->", match.end())
-    inside = text.padded[match.end() : end if end >= 0 else None]
-    if not match["name"] and not any(key in inside for key in DECIDING):  # fast path
+    content = text.padded[match.end() : end if end >= 0 else None]
+    if not match["name"] and not any(key in content for key in DECIDING):  # fast path
         return 0
-    body = re.sub(r"^[ \t>]*", "", inside, flags=re.M).strip() + "\n"
+    body = re.sub(r"^[ \t>]*", "", content, flags=re.M).strip() + "\n"
     is_ours = _holds_ours(body) if match["name"] else _are_ours(body)
     is_ours = is_ours or COMMENT_OPEN.match(text.padded, match.start()) is not None
     is_comment = (at in text.prose or at in text.comments) and "<!--" in _CODE_SPAN.sub("", place.line)
@@ -113,7 +113,7 @@ def _comment(place: Place) -> int:
 
 
 def _fence_with_keys(place: Place) -> int:
-    text, fence = place.text, place.found["fence"]
+    text, fence = place.text, place.match["fence"]
     is_in_metadata = any(slips_between(word.lower(), LMM) < 2 for word in _WORD.findall(text.above(place.at)))
     if place.at not in text.fences or is_in_metadata or text.is_code_in_item(place.at):
         return 0
@@ -133,7 +133,7 @@ def _are_ours(body: str) -> bool:
 
 def _keys_in_no_block(place: Place) -> int:
     text, at = place.text, place.at
-    if at not in text.prose or place.found["key"] in place.allowed or text.is_indented_code(at):
+    if at not in text.prose or place.match["key"] in place.allowed or text.is_indented_code(at):
         return 0
     bare, start, end = text.bare, at, at + 1
     while start and bare[start - 1] and not _RULE.match(bare[start - 1]):
@@ -158,7 +158,7 @@ def _is_asked(place: Place) -> int:
     text, at = place.text, place.at
     if at not in text.prose or ("|" in place.line and _TABLE.search(text.source)):
         return 0
-    return 0 if without_code(text.source)[place.found.start("sign") - 1].isspace() else at + 1
+    return 0 if without_code(text.source)[place.match.start("sign") - 1].isspace() else at + 1
 
 
 RULES = tuple(
@@ -248,9 +248,9 @@ def _is_shown(text: CheckedText, at: int) -> bool:
 
 
 def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Finding]:
-    for written, words in _attributes(line):
+    for attribute, words in _attributes(line):
         if types_there := types.intersection(words):
-            yield Finding(number, "type-elsewhere", ELSEWHERE.format(written, min(types_there)))
+            yield Finding(number, "type-elsewhere", ELSEWHERE.format(attribute, min(types_there)))
 
 
 def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:

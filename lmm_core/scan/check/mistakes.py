@@ -30,7 +30,7 @@ def find_mistakes(
     findings = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
     findings += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
     findings += _find_refused_options(document.blocks)
-    return sorted(_once(findings), key=lambda finding: finding.line)
+    return sorted(_without_duplicates(findings), key=lambda finding: finding.line)
 
 
 def report_mistakes(
@@ -38,10 +38,10 @@ def report_mistakes(
 ) -> None:
     """Report some kinds of mistakes as warnings, except those of the parser."""
     findings = find_mistakes(CheckedDocument(blocks), rules=rules)
-    wanted = [
+    reportable = [
         finding for finding in findings if finding.code in codes and not finding.message.startswith(DIV_UNDER_TEXT)
     ]
-    report_findings(wanted, logger, "warning")
+    report_findings(reportable, logger, "warning")
 
 
 def _of_parser(problem: Problem) -> Finding:
@@ -55,10 +55,10 @@ def _find_refused_options(blocks: Sequence[Block]) -> Iterator[Finding]:
             yield Finding(block.line, "refused-option", message)
 
 
-def _once(findings: Sequence[Finding]) -> list[Finding]:
+def _without_duplicates(findings: Sequence[Finding]) -> list[Finding]:
     first: dict[tuple[int, str], Finding] = {}
     for finding in findings:
         first.setdefault((finding.line, finding.code), finding)
-    lines = {code: {line for line, other in first if other == code} for code in ("no-blank-line", "near-miss")}
+    lines = {code: {line for line, kind in first if kind == code} for code in ("no-blank-line", "near-miss")}
     silent = {"stray-colons": lines["no-blank-line"], "not-closed": lines["near-miss"]}
     return [finding for finding in first.values() if finding.line not in silent.get(finding.code, ())]

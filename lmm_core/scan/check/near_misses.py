@@ -114,8 +114,8 @@ class _NearMissFinder:
             return "knit-value", _no_switch(value)
         if key in self.types and value is True:
             return "near-miss", f"unknown key {key!r}: did you mean `type: {key}`?"
-        meant = self._key(key, value)
-        return ("near-miss", _unknown(key, meant)) if meant else None
+        suggestion = self._key(key, value)
+        return ("near-miss", _unknown(key, suggestion)) if suggestion else None
 
     def _key(self, key: str, value: Any) -> str:
         name = key.lstrip("~").removesuffix("=")
@@ -178,13 +178,13 @@ class _NearMissFinder:
                 continue
             if name in self.types:
                 yield from self._no_div_type(name)
-            elif meant := self._class(name) or (LMM if is_nearly_lmm(name) and _holds_metadata(source) else ""):
-                yield "near-miss", f"unknown class {name!r}: did you mean {meant!r}?"
-        named = attributes.pairs.get("type", "")
-        if named in self.types:
-            yield from self._no_div_type(named)
-        elif meant := self._type(named):
-            yield "near-miss", f"unknown type {named!r}: did you mean {meant!r}?"
+            elif suggestion := self._class(name) or (LMM if is_nearly_lmm(name) and _holds_metadata(source) else ""):
+                yield "near-miss", f"unknown class {name!r}: did you mean {suggestion!r}?"
+        type_name = attributes.pairs.get("type", "")
+        if type_name in self.types:
+            yield from self._no_div_type(type_name)
+        elif suggestion := self._type(type_name):
+            yield "near-miss", f"unknown type {type_name!r}: did you mean {suggestion!r}?"
 
     def _no_div_type(self, name: str) -> Iterator[tuple[str, str]]:
         if name not in self.reported:
@@ -206,11 +206,11 @@ class _NearMissFinder:
                 yield "knit-value", _no_switch(value)
                 continue
             bare = name.removeprefix("data-")
-            meant = bare if bare != name and bare in ("type", "knit") else nearest(name, ("type", "knit"))
+            suggestion = bare if bare != name and bare in ("type", "knit") else nearest(name, ("type", "knit"))
             is_typed = RAG_ONLY in attributes.classes or value in self.types
-            fits = is_typed if meant == "type" else meant and value.lower() in _TRUTH
+            fits = is_typed if suggestion == "type" else suggestion and value.lower() in _TRUTH
             if fits and name not in self.allowed:
-                yield "near-miss", f"unknown attribute {name!r}: did you mean {meant!r}?"
+                yield "near-miss", f"unknown attribute {name!r}: did you mean {suggestion!r}?"
 
     def _type(self, name: str) -> str:
         return (
@@ -218,8 +218,8 @@ class _NearMissFinder:
         )
 
 
-def _unknown(key: str, meant: str) -> str:
-    return f"unknown key {key!r}: did you mean {meant!r}?"
+def _unknown(key: str, suggestion: str) -> str:
+    return f"unknown key {key!r}: did you mean {suggestion!r}?"
 
 
 def _no_switch(value: Any) -> str:

@@ -118,23 +118,23 @@ class CheckedText:
         return self.is_indented_code(at) and column(self.lines[at]) - self._item_column(at) >= 4
 
     def _item_column(self, at: int) -> int:
-        wanted = column(self.lines[at])
+        indent = column(self.lines[at])
         for place in range(at - 1, max(at - _REACH, 0) - 1, -1):
             line = self.lines[place].expandtabs(4)
             starts = [4] if _NOTE.match(line) else item_starts(line)
-            if starts and column(line) < wanted:
-                return max((start for start in starts if start <= wanted), default=starts[0])
+            if starts and column(line) < indent:
+                return max((start for start in starts if start <= indent), default=starts[0])
             if line.strip() and not column(line) and not (place and self.lines[place - 1].strip()):
                 break
         return 0
 
     def is_beside_item(self, at: int) -> bool:
         """Return True for a line not aligned with its list item's text."""
-        wanted = column(self.lines[at])
-        for line in reversed(self.lines[:at] if wanted else []):
+        indent = column(self.lines[at])
+        for line in reversed(self.lines[:at] if indent else []):
             starts = item_starts(line.expandtabs(4))
-            if starts and column(line) < wanted:
-                return wanted not in starts
+            if starts and column(line) < indent:
+                return indent not in starts
         return False
 
 

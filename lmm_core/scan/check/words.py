@@ -18,8 +18,8 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 @lru_cache(1000)
-def _slips(word: str, known: str) -> int | None:
-    lower, other = word.lower(), known.lower()
+def _slips(word: str, candidate: str) -> int | None:
+    lower, other = word.lower(), candidate.lower()
     allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
     if abs(len(lower) - len(other)) > allowed:
         return None
@@ -29,13 +29,13 @@ def _slips(word: str, known: str) -> int | None:
 
 def slips_between(word: str, other: str) -> int:
     """Return the optimal string alignment distance of two words."""
-    before: list[int] = []
+    previous: list[int] = []
     row = list(range(len(other) + 1))
     for i, sign in enumerate(word, 1):
-        older, before, row = before, row, [i]
-        for j, wanted in enumerate(other, 1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (sign != wanted))
-            if i > 1 and j > 1 and sign == other[j - 2] and word[i - 2] == wanted:
+        older, previous, row = previous, row, [i]
+        for j, letter in enumerate(other, 1):
+            best = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (sign != letter))
+            if i > 1 and j > 1 and sign == other[j - 2] and word[i - 2] == letter:
                 best = min(best, older[j - 2] + 1)
             row.append(best)
     return row[-1]

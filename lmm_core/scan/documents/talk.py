@@ -175,9 +175,9 @@ def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str
     if not texts:
         return
     beside = _beside(path)
-    before = read_markdown(beside).text if beside.exists() else ""
-    added = "\n\n---\n\n".join(texts)
-    write_markdown(beside, f"{before}{'---' + chr(10) * 2 if before else ''}{added}\n\n")
+    existing = read_markdown(beside).text if beside.exists() else ""
+    addition = "\n\n---\n\n".join(texts)
+    write_markdown(beside, f"{existing}{'---' + chr(10) * 2 if existing else ''}{addition}\n\n")
     logger.error(f"{why} is kept in {beside}")
 
 

@@ -70,7 +70,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         else:
             decision.count += 1
             is_last = at == len(blocks) - 1
-            text, record = _decided(decided, owner, edit, accept, decision, logger), _known(decided[owner])
+            text, record = _decided(decided, owner, edit, accept, decision, logger), _edit_record(decided[owner])
             region = _with_trailing_space(text, decided[owner], block, is_last, edit.old is None)
             decided[owner] = _without_request(decided[owner]) if accept else _decided_block(decided[owner])
             if not accept and "above" in record:
@@ -142,7 +142,7 @@ def _decided(
     above: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
 ) -> str | None:
     block = above[owner]
-    record = _known(block)
+    record = _edit_record(block)
     if accept:
         text, unplaced = carry_metadata(edit.old or "", edit.new)
         decision.unplaced += unplaced
@@ -158,7 +158,7 @@ def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bo
     if text is None:
         return TextBlock("")
     newline = newline_of(owner.source)
-    after = str(_known(owner).get("after") or "")
+    after = str(_edit_record(owner).get("after") or "")
     tail = trailing_space(region.source)
     if last or after == tail:
         return TextBlock(text + (tail if added else after))
@@ -167,14 +167,14 @@ def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bo
 
 def _decided_block(block: Block) -> Block:
     assert isinstance(block, MetadataBlock)
-    return edit_block(block, {EDIT_KEY: {"asked": _known(block).get("asked") or []}}, EDIT_FLOW) or block
+    return edit_block(block, {EDIT_KEY: {"asked": _edit_record(block).get("asked") or []}}, EDIT_FLOW) or block
 
 
 def _without_request(block: Block) -> Block:
     """Return the block without its answered requests."""
     assert isinstance(block, MetadataBlock)
     requests = [message for message in block.messages if message.key in EDIT and message.text.strip()]
-    if any(digest(request.text) not in (_known(block).get("asked") or []) for request in requests):
+    if any(digest(request.text) not in (_edit_record(block).get("asked") or []) for request in requests):
         return _decided_block(block)
     keys = {message.key for message in block.messages if message.key in EDIT} | {EDIT_KEY}
     keys |= {ASKED_KEY} & block.content.keys()
@@ -190,7 +190,7 @@ def trailing_space(source: str) -> str:
     return source[len(source.rstrip(" \t\r\n")) :]
 
 
-def _known(block: Block) -> dict[str, Any]:
+def _edit_record(block: Block) -> dict[str, Any]:
     record = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
     return record if isinstance(record, dict) else {}
 

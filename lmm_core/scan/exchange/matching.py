@@ -14,12 +14,12 @@ from ...markdown.spelling import edit_block
 from ...markdown.tree import Node, blocks_to_tree, node_block, traverse
 
 
-def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> bool:
+def can_take(block: MetadataBlock, key: str, failure: str, logger: LoggerBase) -> bool:
     """Return True if a key can be written into a block; report it otherwise."""
     try:
         edit_block(block, {key: []})
     except MarkdownError as error:
-        logger.error(f"{what}: {error}", block.line)
+        logger.error(f"{failure}: {error}", block.line)
         return False
     return True
 
@@ -34,16 +34,16 @@ class ChatQuestion(Protocol):
     def node(self) -> Node: ...
 
 
-def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str) -> dict[int, MetadataBlock]:
+def find_blocks(blocks: Sequence[Block], questions: Sequence[ChatQuestion], key: str) -> dict[int, MetadataBlock]:
     """Return the current block of each question, by the question's id.
 
     A block matches by source, or by first messages and `key`, preferably before the same text.
     """
     free = _annotating(blocks)
-    texts = {id(question): _text_at(question.node) for question in asked}
+    texts = {id(question): _text_at(question.node) for question in questions}
     matches: dict[int, MetadataBlock] = {}
     for same_text, is_same in product((True, False), (_has_same_source, _continues)):
-        for question in asked:
+        for question in questions:
             hits = (
                 at
                 for at, (block, text) in enumerate(free)
@@ -70,13 +70,13 @@ def _text_at(node: Node) -> str:
     return trim_blank_lines(block.source) if block is not None else ""
 
 
-def _has_same_source(block: MetadataBlock, asked: MetadataBlock, _key: str) -> bool:
-    same_kind = isinstance(block, HeaderBlock) == isinstance(asked, HeaderBlock)
-    return same_kind and trim_blank_lines(block.source) == trim_blank_lines(asked.source)
+def _has_same_source(block: MetadataBlock, question_block: MetadataBlock, _key: str) -> bool:
+    same_kind = isinstance(block, HeaderBlock) == isinstance(question_block, HeaderBlock)
+    return same_kind and trim_blank_lines(block.source) == trim_blank_lines(question_block.source)
 
 
-def _continues(block: MetadataBlock, asked: MetadataBlock, key: str) -> bool:
-    texts = [message.text for message in asked.messages]
+def _continues(block: MetadataBlock, question_block: MetadataBlock, key: str) -> bool:
+    texts = [message.text for message in question_block.messages]
     first_texts = [message.text for message in block.messages[: len(texts)]]
-    value = asked.content.get(key)
+    value = question_block.content.get(key)
     return bool(texts or value) and first_texts == texts and block.content.get(key) == value

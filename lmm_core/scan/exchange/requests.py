@@ -51,22 +51,22 @@ class Talk:
             "system": self.system or SYSTEM,
             "language": language_of(str(node.fetch("lang", ""))),
             "titles": " > ".join(titles_path(node)) or "(no title)",
-            "around": _around(node),
+            "around": _section_summary(node),
             "text": excerpt.text,
             "question": question,
         }
         return prompt.request(values, chat=chat)
 
-    def excerpt(self, node: Node, spoken: Sequence[str]) -> PromptText:
+    def excerpt(self, node: Node, texts: Sequence[str]) -> PromptText:
         """Return as much of a part's text as fits next to the chat."""
         from ...models.tokens import count_tokens
 
-        beside = [*titles_path(node), _around(node), *spoken]
+        beside = [*titles_path(node), _section_summary(node), *texts]
         spent = REPLY_TOKENS + count_tokens(self.chat.system + self.system + "\n".join(beside))
         return fit_text(node, max(self.tokens - spent, self.tokens // 4), count_tokens)
 
 
-def _around(node: Node) -> str:
+def _section_summary(node: Node) -> str:
     summary = "" if isinstance(node, HeadingNode) else nearest_summary(reversed(node.ancestors))
     return f"\n\nThe section around it, in short:\n\n{enclose('around', summary)}" if summary else ""
 
@@ -123,25 +123,25 @@ async def ask_model(
     show = screen.begin(question) if screen else None
     watch = AnswerWatch(request, tags)
 
-    def read(text: str) -> str:
+    def check_reply(text: str) -> str:
         if tags and not text.strip():
             raise ModelError("the model's reply was empty")
         return watch.check(text)
 
     try:
-        return await asker.ask(request, read, watch.around(show))
+        return await asker.ask(request, check_reply, watch.around(show))
     finally:
         if screen and show:
             screen.end()
 
 
-def report_failures(failed: list[tuple[int, ModelError]], what: str, done: str, logger: LoggerBase) -> None:
+def report_failures(failed: list[tuple[int, ModelError]], noun: str, participle: str, logger: LoggerBase) -> None:
     """Report failed requests; a fatal error is reported once."""
     for line, error in sorted(failed, key=lambda failure: failure[0]):
         if not error.stop:
-            logger.error(f"{what} not {done}: {error}", line)
+            logger.error(f"{noun} not {participle}: {error}", line)
     if stopped := [error for _, error in failed if error.stop]:
-        logger.error(f"{counted(len(stopped), what)} not {done}: {stopped[0]}")
+        logger.error(f"{counted(len(stopped), noun)} not {participle}: {stopped[0]}")
 
 
 Count = Callable[[str], int]
