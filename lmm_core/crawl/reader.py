@@ -116,7 +116,7 @@ def read(document: WalkedFile) -> str | Skipped:
 
 # Windows
 
-WINDOWS = 2  # increase when the same text gives other windows
+WINDOWS = 3  # increase when the same text gives other windows
 LEAST, MOST = 64, 320  # tokens of a window; only a shorter text has fewer
 SIZE = 240  # target in tokens for cut sections
 OVERLAP = SIZE // 5

@@ -15,12 +15,13 @@ from typing import Any
 
 from ..arguments import validated
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
+from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, header_content
 from ..markdown.edits import restore_originals
 from ..markdown.metadata.keys import MESSAGE_KEYS, SETTINGS
 from ..markdown.metadata.ownership import find_key
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.visibility import KnitRules, is_indexed, types_around
+from ..scan.documents.document import docid_in
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from .cutting.split import ChunkBlock, ParentDocument, div_type
@@ -113,7 +114,7 @@ def blocks_to_chunks(
         encoding_model,
         model,
         logger or ConsoleLogger(),
-        docid=docid,
+        docid=docid_in(header_content(blocklist)) or docid,
         source=source,
         rules=rules or KnitRules(),
         language=language,
@@ -131,11 +132,11 @@ def make_chunks(
     rules: KnitRules,
     language: str,
 ) -> list[Chunk]:
-    """Return a document's chunks; see `blocks_to_chunks`."""
+    """Return a document's chunks; see `blocks_to_chunks`. docid: whatever the header says."""
     tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return []
-    base = {"docid": str(tree.get("docid") or docid), "source": source}
+    base = {"docid": docid, "source": source}
     base |= {"language": language} if language else {}
     places = _places(tree)
     chunks: list[Chunk] = []

@@ -90,6 +90,7 @@ def blocklist_encode(
     project, logger = project_from(config), logger or ConsoleLogger()
     encoding = encoding or _plain_encoding(project)
     header, blocks = header_content(blocks), without_anchors(blocks)
+    docid = docid_in(header) or docid
     opts = _split_options_of(header, project)
     annotations = _annotation_model(project)
     window = window_of(embedder, encoding)
@@ -109,7 +110,6 @@ def blocklist_encode(
     if window is not None and has_default_sizes(opts):
         chunks = fit_annotations(chunks, window)
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
-    docid = docid_in(header) or docid
     documents = document_chunks(split.documents, docid, source, EncodingModel.NONE)
     chunks = _linked(chunks, split.documents, documents)
     statistics = count_chunk_terms(chunks, project).packed()
@@ -131,13 +131,14 @@ def encode_passages(
     blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
 ) -> list[Chunk]:  # fmt: skip
     """Return only the chunks of `blocklist_encode`, under the headings that Pandoc sees."""
-    opts, annotations = _split_options_of(header_content(blocks), project), _annotation_model(project)
+    header, annotations = header_content(blocks), _annotation_model(project)
+    opts = _split_options_of(header, project)
     return make_chunks(
         transform(blocks, opts, logger=logger).blocks,
         _plain_encoding(project),
         annotations,
         logger,
-        docid=docid,
+        docid=docid_in(header) or docid,
         source=source,
         rules=project.rules,
         language="",

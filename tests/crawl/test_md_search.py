@@ -57,6 +57,18 @@ def test_a_unique_phrase_is_in_the_top_hit_which_says_where_it_is_from(encoding,
     assert PHRASE in lines_of(best.source, Path("docs"))
 
 
+def test_a_docid_in_a_header_identifies_no_file_of_a_folder():
+    """Annotated files have one, and copies of a file have the same."""
+    header = "---\ndocid: same\n---\n\n"
+    fill("docs", oak=header + page("oak"), oak2=header + page("oak"), elm=header + page("elm"))
+    index("docs", "trees")
+    assert {(hit.index, hit.source.partition("#")[0]) for hit in search("oak")} == {("trees", "oak.md")}
+    assert {(hit.index, hit.source.partition("#")[0]) for hit in search("elm")} == {("trees", "elm.md")}
+    Path("docs/oak.md").unlink()
+    index("docs", "trees")
+    assert search("oak")[0].source.startswith("oak2.md#")
+
+
 def lines_of(source, root):
     """Return the text on the lines that a source names."""
     path, _, lines = source.partition("#")
