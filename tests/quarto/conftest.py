@@ -8,6 +8,7 @@ import pytest
 
 from tests.box_pages import ROOT, chromium
 from tests.commands import BIN, pandocs, text, write
+from tests.effort import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def tab(browser):
         context = browser.new_context(viewport={"width": 1000, "height": 760}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(8000)
+        page.set_default_timeout(PATIENCE * 1000)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda said: problems.append(said.text) if "inline script" in said.text else None)
         return page
