@@ -50,16 +50,16 @@ def checked_index_name(name: str) -> str:
     )
 
 
-def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def why_unlike(name: str, stored: Mapping[str, Any], current: Mapping[str, Any]) -> str:
     """Return a message if an index has another version or other models, else ""."""
-    if is_later(known):
+    if is_later(stored):
         return f"The index {name!r} was made by a later version of LM markdown. Update this one."
-    if differences := describe_differences(known, wanted):
+    if differences := describe_differences(stored, current):
         return (
             f"The index {name!r} was made otherwise ({differences}). Configure what it was made with ([embeddings] in "
             "config.toml), or index its folder under another name."
         )
-    if is_earlier(known):
+    if is_earlier(stored):
         return (
             f"The index {name!r} was made by an earlier version of LM markdown. Run `lmm md-index` on its folder, "
             "which makes it anew."
@@ -97,11 +97,11 @@ def shortlist(entries: Sequence[CatalogueEntry], dense: Sequence[float]) -> list
     return sorted(entries, key=lambda entry: (-near[entry.name], entry.name))[:SHORTLIST]
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    if len(one) != len(other) or not (any(one) and any(other)):
+def _cosine(vector: Sequence[float], other: Sequence[float]) -> float:
+    if len(vector) != len(other) or not (any(vector) and any(other)):
         return 0.0
-    product: float = sum(map(mul, one, other))
-    return product / (math.hypot(*one) * math.hypot(*other))
+    product: float = sum(map(mul, vector, other))
+    return product / (math.hypot(*vector) * math.hypot(*other))
 
 
 # On disk
@@ -195,11 +195,11 @@ class Database:
 
 def _entry(name: str, values: Mapping[str, Any]) -> CatalogueEntry:
     checked_index_name(name)
-    centroid, said = ([float(value) for value in values[key]] for key in ("centroid", "said"))
+    centroid, description_vector = ([float(value) for value in values[key]] for key in ("centroid", "said"))
     files, snippets = int(values["files"]), int(values["snippets"])
     description, root = str(values["description"]), str(values["root"])
     identity, state = dict(values["identity"]), str(values.get("state", ""))
-    return CatalogueEntry(name, description, root, files, snippets, identity, centroid, said, state)
+    return CatalogueEntry(name, description, root, files, snippets, identity, centroid, description_vector, state)
 
 
 # Write an index's snippets as files: YAML fields, a blank line, and the text
@@ -216,7 +216,7 @@ def snippet_file(index: str, snippet: Passage) -> str:
         f"title: {quoted(title_of(snippet.titles))}\nline_start: {snippet.line_start}\n"
         f"line_end: {snippet.line_end}\nheader: {quoted(header)}\nlanguage: {quoted(snippet.language)}"
     )
-    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
+    escaped = _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", fields)
     return f"---\n{escaped}\n---\n\n{snippet.text}\n"
 
 

@@ -91,8 +91,8 @@ async def index_folder(
     store: VectorStore | None = None
     try:
         store = await asyncio.to_thread(project_store, database.project_of(name))
-        done = Indexed(name, description.encode("utf-8", "replace").decode("utf-8"))
-        run = _Run(database, models, root.resolve(), store, done, logger or ListLogger())
+        indexed = Indexed(name, description.encode("utf-8", "replace").decode("utf-8"))
+        run = _Run(database, models, root.resolve(), store, indexed, logger or ListLogger())
         await run.index(ignore, expect, progress)
         await run.finish()
     except FolderError as error:
@@ -105,7 +105,7 @@ async def index_folder(
             await asyncio.to_thread(store.close)
         if lock is not None:
             lock.release()
-    return done
+    return indexed
 
 
 def default_name(root: Path) -> str:
@@ -165,10 +165,10 @@ class _Run:
     """A run of the indexer over a folder."""
 
     def __init__(
-        self, database: Database, models: Models, root: Path, store: VectorStore, done: Indexed, logger: LoggerBase
+        self, database: Database, models: Models, root: Path, store: VectorStore, indexed: Indexed, logger: LoggerBase
     ) -> None:
         self.database, self.models, self.root, self.store = database, models, root, store
-        self.done, self.name, self.logger = done, done.name, logger
+        self.indexed, self.name, self.logger = indexed, indexed.name, logger
         project = database.project
         encoding: Any = encoding_without_annotations(project.embeddings.encoding)
         embeddings = replace(project.embeddings, encoding=encoding)
@@ -194,14 +194,14 @@ class _Run:
         counts = await refresh.index(documents, [*self.present])
         dropped = await asyncio.to_thread(refresh.remove, self._is_left_out)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
-        done = self.done
-        done.read, done.unchanged, done.removed = (
+        indexed = self.indexed
+        indexed.read, indexed.unchanged, indexed.removed = (
             counts.documents,
             counts.same,
             len(refresh.records - self.records.keys()),
         )
-        done.written, done.dropped = counts.written, counts.removed + dropped
-        done.files, done.snippets = len(self.records), sum(record.count for record in self.records.values())
+        indexed.written, indexed.dropped = counts.written, counts.removed + dropped
+        indexed.files, indexed.snippets = len(self.records), sum(record.count for record in self.records.values())
 
     def _read(self, ignore: Sequence[str]) -> list[MarkdownFile]:
         """Return the folder's files, and record skipped ones."""
@@ -210,19 +210,19 @@ class _Run:
         for file in crawl(self.root, ignore, without=[self.database.root]):
             text = file if isinstance(file, Skipped) else read(file)
             if isinstance(text, Skipped):
-                self.done.skipped.append(text)
+                self.indexed.skipped.append(text)
             elif isinstance(file, WalkedFile):
                 documents.append(MarkdownFile(file.path, text, b""))
                 if len(text) > LARGE:
                     advice = f"The file has {len(text) / MIB:.1f} MiB. Split it, so that its parts can be found."
                     self.logger.report(Report("warning", advice, str(file.path)))
         self.present = {file.path for file in documents}
-        self.present |= {self.root / skipped.doc_path for skipped in self.done.skipped if skipped.torn}
+        self.present |= {self.root / skipped.doc_path for skipped in self.indexed.skipped if skipped.torn}
         return documents
 
     def _is_left_out(self, path: Path) -> bool:
         """Return True if a file is gone; files in unreadable folders stay."""
-        closed = [self.root / skipped.doc_path for skipped in self.done.skipped if skipped.doc_path.endswith("/")]
+        closed = [self.root / skipped.doc_path for skipped in self.indexed.skipped if skipped.doc_path.endswith("/")]
         return path not in self.present and not any(path.is_relative_to(folder) for folder in closed)
 
     def _add_vectors(self, points: Sequence[Point]) -> None:
@@ -235,31 +235,33 @@ class _Run:
 
     async def finish(self) -> None:
         """Update snippet files and the catalogue."""
-        done, database = self.done, self.database
+        indexed, database = self.indexed, self.database
         before = (await asyncio.to_thread(database.entries)).get(self.name)
         root = database.from_root(self.root)
         identity = self.encoder.identity()
         state = state_of(self.records.values())
-        entry = CatalogueEntry(self.name, done.description, root, done.files, done.snippets, identity, state=state)
+        entry = CatalogueEntry(
+            self.name, indexed.description, root, indexed.files, indexed.snippets, identity, state=state
+        )
         snippets = database.folder(self.name) / SNIPPETS
-        is_lost = done.snippets > 0 and next(snippets.iterdir(), None) is None
+        is_lost = indexed.snippets > 0 and next(snippets.iterdir(), None) is None
         if before is not None and replace(before, centroid=[], said=[]) == entry and not is_lost:
             return
         if before is not None:
             await asyncio.to_thread(database.write, replace(before, state=""))
         await asyncio.to_thread(lambda: sync_snippets(snippets, self.name, self.store.scroll(self.collection)))
-        vector = await self._embed(done.description or self.name)
+        vector = await self._embed(indexed.description or self.name)
         await asyncio.to_thread(database.write, replace(entry, centroid=self._centroid(before), said=vector))
 
     def _centroid(self, before: CatalogueEntry | None) -> list[float]:
         """Return the mean dense vector; removed ones count as average."""
-        if not self.done.snippets:
+        if not self.indexed.snippets:
             return []
-        unchanged = max(self.done.snippets - self.done.written, 0)
+        unchanged = max(self.indexed.snippets - self.indexed.written, 0)
         mean = before.centroid if before is not None else []
         vectors = self.vectors or [0.0] * len(mean)
         mean = mean if len(mean) == len(vectors) else [0.0] * len(vectors)
-        return [(unchanged * old + new) / self.done.snippets for old, new in zip(mean, vectors, strict=True)]
+        return [(unchanged * old + new) / self.indexed.snippets for old, new in zip(mean, vectors, strict=True)]
 
     async def _embed(self, text: str) -> list[float]:
         """Return a text's dense vector, empty without an embedding model."""

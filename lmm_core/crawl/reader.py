@@ -109,8 +109,8 @@ def read(document: WalkedFile) -> str | Skipped:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        what = f"line {line} is not UTF-8 (byte {error.start}, 0x{data[error.start]:02x}): save the file as UTF-8"
-        return Skipped(document.name, what)
+        problem = f"line {line} is not UTF-8 (byte {error.start}, 0x{data[error.start]:02x}): save the file as UTF-8"
+        return Skipped(document.name, problem)
     return text if text.strip() else Skipped(document.name, "empty")
 
 
@@ -143,9 +143,9 @@ def cut_windows(
 
 def _language_of(blocks: Sequence[Block], usual: str) -> str:
     """Return the language code of the header, the default, or the recognized one."""
-    named = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
-    if named:
-        return named
+    language = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
+    if language:
+        return language
     text = "\n\n".join(block.source for block in blocks if isinstance(block, TextBlock))
     return recognize_language(text[:SAMPLE]) or recognize_language(text)
 

@@ -52,17 +52,17 @@ class Indexes:
         self.database, self.models = database, models
         self._libraries: dict[str, Library] = {}
 
-    async def search(self, query: str, index: str = ALL, k: int = 5, shown: int = SHOWN) -> list[SnippetHit]:
+    async def search(self, query: str, index: str = ALL, k: int = 5, most_characters: int = SHOWN) -> list[SnippetHit]:
         """Return the best `k` snippets, best first. Raise CrawlError, StoreError or ModelError.
 
         index: its name, or `all`; shown: maximum characters per snippet."""
         query = query.encode("utf-8", "replace").decode("utf-8")
-        entries = await self._shortlist(query, await asyncio.to_thread(self._wanted, index))
+        entries = await self._shortlist(query, await asyncio.to_thread(self._named_entries, index))
         async with self._open(entries, index == ALL) as libraries:
             candidates = max(CANDIDATES, 4 * k)
             warn = self.models.warn
             spans = await search_spans(libraries, query, candidates, None, warn, under_summary) if libraries else []
-        return [_hit(span, spans, shown) for span in _without_copies(spans, k)]
+        return [_hit(span, spans, most_characters) for span in _without_copies(spans, k)]
 
     async def read(self, source: str, index: str) -> list[Passage]:
         """Return the whole snippets on some lines of an indexed file, in order. Raise CrawlError, also without any.
@@ -73,7 +73,7 @@ class Indexes:
             raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")
         if index == ALL:
             raise CrawlError("Name the index in which the snippet was found.")
-        async with self._open(self._wanted(index), False) as libraries:
+        async with self._open(self._named_entries(index), False) as libraries:
             where = Where({"source": place["path"]}, {"type": SUMMARY})
             points = [point for passage in libraries for point in passage.store.scroll(passage.collection, where)]
         first, last = int(place["first"]), int(place["last"])
@@ -89,17 +89,15 @@ class Indexes:
 
     # Opening
 
-    def _wanted(self, index: str) -> list[CatalogueEntry]:
+    def _named_entries(self, index: str) -> list[CatalogueEntry]:
         """Return the named, non-empty indexes. Raise CrawlError."""
         entries = self.database.entries()
         if not entries:
             raise CrawlError(f"Nothing is indexed in {self.database.root} yet. Run `lmm md-index --root FOLDER`.")
         if index != ALL and index not in entries:
             near = get_close_matches(index, entries, n=1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            raise CrawlError(
-                f"There is no index {index!r}.{meant} There are {', '.join(entries)}, and {ALL!r} for all."
-            )
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise CrawlError(f"There is no index {index!r}.{hint} There are {', '.join(entries)}, and {ALL!r} for all.")
         return [entry for entry in entries.values() if entry.snippets and index in (ALL, entry.name)]
 
     async def _shortlist(self, query: str, entries: list[CatalogueEntry]) -> list[CatalogueEntry]:
@@ -123,7 +121,7 @@ class Indexes:
         async with AsyncExitStack() as stack:
             for entry in entries:
                 try:
-                    libraries.append(await self._opened(entry, model, stack))
+                    libraries.append(await self._open_index(entry, model, stack))
                 except LmmError as error:
                     if not are_all:
                         raise
@@ -143,11 +141,11 @@ class Indexes:
         del models[""]
         return next((model for model, _ in models.most_common(1)), "")
 
-    async def _opened(self, entry: CatalogueEntry, model: str, stack: AsyncExitStack) -> Library:
+    async def _open_index(self, entry: CatalogueEntry, model: str, stack: AsyncExitStack) -> Library:
         """Return an index, open until the stack is closed. Raise LmmError if it cannot be searched."""
         name, identity = entry.name, entry.identity
-        wanted = identity | {"embedding": model} if identity.get("embedding") else identity
-        if problem := why_unlike(name, identity, wanted):
+        current = identity | {"embedding": model} if identity.get("embedding") else identity
+        if problem := why_unlike(name, identity, current):
             raise CrawlError(problem)
         if name not in self._libraries:
             self._libraries[name] = Library(self.database.project_of(name), self.models)
@@ -174,9 +172,9 @@ def _index_of(span: Span) -> str:
     return span.passage.docid.partition("/")[0]
 
 
-def _hit(span: Span, spans: Sequence[Span], shown: int) -> SnippetHit:
-    wide = _widened(span, spans, shown)
-    return SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, shown), source_of(wide))
+def _hit(span: Span, spans: Sequence[Span], most_characters: int) -> SnippetHit:
+    wide = _widened(span, spans, most_characters)
+    return SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, most_characters), source_of(wide))
 
 
 def source_of(text: Span | Passage) -> str:
@@ -185,21 +183,23 @@ def source_of(text: Span | Passage) -> str:
     return f"{source}#L{text.line_start}-L{text.line_end}"
 
 
-def _widened(span: Span, spans: Sequence[Span], shown: int) -> Span:
+def _widened(span: Span, spans: Sequence[Span], most_characters: int) -> Span:
     """Extend a span by its neighbours in the passage, the better first, up to `shown` characters."""
     beside = [neighbour for neighbour in spans if neighbour.passage.id == span.passage.id]
     while near := [neighbour for neighbour in beside if neighbour.start == span.end or neighbour.end == span.start]:
-        wider = next((span.joined(neighbour) for neighbour in near if len(span.joined(neighbour).text) <= shown), None)
+        wider = next(
+            (span.joined(neighbour) for neighbour in near if len(span.joined(neighbour).text) <= most_characters), None
+        )
         if wider is None:
             break
         span = wider
     return span
 
 
-def beginning_of(text: str, shown: int = SHOWN) -> str:
+def beginning_of(text: str, most_characters: int = SHOWN) -> str:
     """Return the beginning of a text, cut at a word."""
     text = text.strip()
-    if len(text) <= shown:
+    if len(text) <= most_characters:
         return text
-    end = max(text.rfind(space, shown // 2, shown) for space in " \n\t")
-    return text[: end if end > 0 else shown].rstrip() + " …"
+    end = max(text.rfind(space, most_characters // 2, most_characters) for space in " \n\t")
+    return text[: end if end > 0 else most_characters].rstrip() + " …"

@@ -110,15 +110,15 @@ def _inside(working: Path, root: str) -> Path:
     return folder
 
 
-def _as_result(done: Indexed) -> Result:
-    skipped = [one_line(f"{file.doc_path}: {file.reason}", NOTE) for file in done.skipped]
+def _as_result(indexed: Indexed) -> Result:
+    skipped = [one_line(f"{file.doc_path}: {file.reason}", NOTE) for file in indexed.skipped]
     return {
-        "index": done.name,
-        "description": one_line(done.description),
-        "files": done.files,
-        "snippets": done.snippets,
-        "written": done.written,
-        "removed": done.dropped,
-        "skipped": len(done.skipped),
+        "index": indexed.name,
+        "description": one_line(indexed.description),
+        "files": indexed.files,
+        "snippets": indexed.snippets,
+        "written": indexed.written,
+        "removed": indexed.dropped,
+        "skipped": len(indexed.skipped),
         "notes": skipped[:LISTED],
     }

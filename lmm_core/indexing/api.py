@@ -79,13 +79,13 @@ if not TYPE_CHECKING:
 
 async def aencoder_from(client: Client, collection_name: str, model: Model, logger: LoggerBase) -> Encoder:
     """Return a collection's encoder; warnings are logged. Raise StoreError, ModelError and ConfigError."""
-    wanted, store = as_model(model), as_store(client)
-    if isinstance(wanted, Encoder):
-        return wanted
+    chosen, store = as_model(model), as_store(client)
+    if isinstance(chosen, Encoder):
+        return chosen
     models, identity = Models(warn=logger.warning), await asyncio.to_thread(store.metadata, collection_name) or {}
-    if isinstance(wanted, QdrantEmbeddingModel | EncodingModel):
-        return make_encoder_of(project_from(None), models, identity, wanted)
-    project = project_from(wanted)
+    if isinstance(chosen, QdrantEmbeddingModel | EncodingModel):
+        return make_encoder_of(project_from(None), models, identity, chosen)
+    project = project_from(chosen)
     return make_encoder(project, models, identity, project.embeddings.encoding)
 
 
@@ -98,20 +98,20 @@ def client_from_config(config: Config = None, logger: LoggerBase | None = None) 
 
     config: by default that of the working folder. None if it cannot be opened, which is reported. Raise ConfigError,
     and pydantic's ValidationError for wrong arguments."""
-    return _opened(project_store, config, logger)
+    return _open_store(project_store, config, logger)
 
 
 @validated
 def global_client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
     """Return the store that the configuration names, the same each time; it is closed when the program ends."""
-    return _opened(shared_store, config, logger)
+    return _open_store(shared_store, config, logger)
 
 
-def _opened(
-    open_one: Callable[[Project], VectorStore], config: Config, logger: LoggerBase | None
+def _open_store(
+    open_store: Callable[[Project], VectorStore], config: Config, logger: LoggerBase | None
 ) -> VectorStore | None:  # fmt: skip
     try:
-        return open_one(project_from(config))
+        return open_store(project_from(config))
     except (StoreError, OSError) as error:
         report_failure(error, logger or ConsoleLogger())
         return None

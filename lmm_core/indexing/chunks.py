@@ -47,8 +47,8 @@ class AnnotationModel:
 
     def __post_init__(self) -> None:
         for name in ("inherited_properties", "own_properties"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+            names = getattr(self, name)
+            object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
 
 
 DEFAULT_MODEL = AnnotationModel(("titles", "questions"))
@@ -200,9 +200,9 @@ def _properties(node: Node) -> dict[str, Any]:
     properties_of_node: dict[str, Any] = {}
     for part in (node, *reversed(node.ancestors)):
         if isinstance(part, HeaderNode):
-            asked = part.get(QUESTIONS)
+            questions = part.get(QUESTIONS)
             properties_of_node |= (
-                {QUESTIONS: asked} if asked is not None and QUESTIONS not in properties_of_node else {}
+                {QUESTIONS: questions} if questions is not None and QUESTIONS not in properties_of_node else {}
             )
             break
         properties = part.properties

@@ -56,9 +56,9 @@ async def ainitialize_collection(
 
     indexes: of the payload. Raise ModelError, and StoreError if an existing one differs."""
     identity = encoder.identity()
-    known = await asyncio.to_thread(store.metadata, name)
-    if known is not None:
-        compare_identity(name, known, identity)
+    stored = await asyncio.to_thread(store.metadata, name)
+    if stored is not None:
+        compare_identity(name, stored, identity)
         return False
     spec = await encoder.spec()
     await asyncio.to_thread(store.create, name, spec, identity, indexes)
@@ -96,8 +96,8 @@ async def aquery(
 
     A type keyword in the text (`*exercise*`) puts chunks of that type first."""
     types = list(await run_in_thread(find_types, store, name)) if "*" in text else []
-    asked = parse_query(text, types)
-    return (await aquery_many(store, name, encoder, [asked.text], limit, where, asked.type))[0]
+    query = parse_query(text, types)
+    return (await aquery_many(store, name, encoder, [query.text], limit, where, query.type))[0]
 
 
 def find_types(store: VectorStore, name: str) -> dict[str, int]:
@@ -124,10 +124,10 @@ async def aquery_many(
     languages: of the collection, read by default
     checked: the collection is known to fit the encoder"""
     if not checked:
-        known = await run_in_thread(store.metadata, name)
-        if known is None:
+        stored = await run_in_thread(store.metadata, name)
+        if stored is None:
             raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
-        compare_identity(name, known, encoder.identity())
+        compare_identity(name, stored, encoder.identity())
     if languages is None:
         languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
     searches = await encoder.searches(texts, limit, where, compared=compared, languages=languages)
@@ -137,7 +137,7 @@ async def aquery_many(
     of_type = Where({**(where.all if where else {}), "type": type}, where.none if where else {})
     searches = [replace(search, where=of_type) for search in searches]
     first = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-    return [_put_first(*both, limit) for both in zip(first, best, strict=True)]
+    return [_put_first(*results, limit) for results in zip(first, best, strict=True)]
 
 
 def _put_first(first: Sequence[ScoredPoint], others: Sequence[ScoredPoint], limit: int) -> list[ScoredPoint]:
@@ -175,9 +175,9 @@ async def afind_documents(
     for chunk in chunks:
         if group := chunk.payload.get(GROUP):
             best.setdefault(str(group), chunk.score)
-    wanted = list(best)[:limit]
-    stored = {point.id: point for point in await run_in_thread(store.retrieve, companion, wanted)} if wanted else {}
-    return [replace(stored[ident], score=best[ident]) for ident in wanted if ident in stored]
+    groups = list(best)[:limit]
+    stored = {point.id: point for point in await run_in_thread(store.retrieve, companion, groups)} if groups else {}
+    return [replace(stored[ident], score=best[ident]) for ident in groups if ident in stored]
 
 
 def points_to_blocks(points: Sequence[_StoredText]) -> list[Block]:
@@ -251,25 +251,25 @@ class IndexInfo:
 def read_info(store: VectorStore, place: str, name: str, companion: str, size: int | None) -> IndexInfo:
     collections = [info for info in (_read_collection(store, name), _read_collection(store, companion)) if info]
     records = read_records(store, name).values()
-    written = max((record.written for record in records), default=0.0)
-    return IndexInfo(place, size, len(records), written, collections)
+    latest = max((record.written for record in records), default=0.0)
+    return IndexInfo(place, size, len(records), latest, collections)
 
 
 def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:
-    known = store.metadata(name)
-    if known is None:
+    identity = store.metadata(name)
+    if identity is None:
         return None
-    encoding, embedding, sparse = (str(known.get(key) or "") for key in ("encoding", "embedding", "sparse"))
+    encoding, embedding, sparse = (str(identity.get(key) or "") for key in ("encoding", "embedding", "sparse"))
     languages = store.facet(name, "language")
-    return CollectionInfo(name, store.count(name), encoding, embedding, sparse, languages, is_earlier(known))
+    return CollectionInfo(name, store.count(name), encoding, embedding, sparse, languages, is_earlier(identity))
 
 
 def _describe_collection(info: CollectionInfo) -> str:
     how = f"{info.encoding} ({info.embedding or 'words alone'})" if info.embedding or info.sparse else "without vectors"
     languages = [f"{language_name(code) if code else 'unknown'} {count}" for code, count in info.languages.items()]
     version = ["made by an earlier version: lmm index FILES makes it anew"] if info.is_earlier else []
-    shown = filter(None, [counted(info.points, "point"), how, ", ".join(languages), *version])
-    return f"  {info.name}: {'; '.join(shown)}"
+    facts = filter(None, [counted(info.points, "point"), how, ", ".join(languages), *version])
+    return f"  {info.name}: {'; '.join(facts)}"
 
 
 def describe_age(seconds: float) -> str:
@@ -324,9 +324,9 @@ def put_in_service(store: ServerStore, collections: Mapping[str, str]) -> None:
     """Give new collections their names, and remove the old ones. Raise StoreError.
 
     collections: new ones by name. A first index without aliases is removed before, since names are unique."""
-    there = store.collections()
+    existing = store.collections()
     for name in collections:
-        if name in there:
+        if name in existing:
             store.drop(name)
     store.switch(collections)
     remove_unused(store, collections)

@@ -111,7 +111,7 @@ def blocklist_encode(
         chunks = fit_annotations(chunks, window)
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
     documents = document_chunks(split.documents, docid, source, EncodingModel.NONE)
-    chunks = _linked(chunks, split.documents, documents)
+    chunks = _link_documents(chunks, split.documents, documents)
     statistics = count_chunk_terms(chunks, project).packed()
     return Encoded(docid, source, chunks, documents, too_long, project.system, statistics)
 
@@ -147,8 +147,8 @@ def encode_passages(
 
 def _plain_encoding(project: Project) -> EncodingModel:
     """Return the configured encoding, or the lexical one."""
-    named = project.embeddings.encoding
-    return EncodingModel.BM25 if named == DEFAULT else EncodingModel(named)
+    encoding = project.embeddings.encoding
+    return EncodingModel.BM25 if encoding == DEFAULT else EncodingModel(encoding)
 
 
 def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
@@ -168,7 +168,7 @@ def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | No
     return Window(embedder.window, count, encoding)
 
 
-def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
+def _link_documents(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
     """Add document ids to chunks; a summary gets that of its section's first text."""
     linked = []
     starts = [text.line for text in texts]
@@ -176,13 +176,13 @@ def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Seq
         start, end = chunk.payload["line_start"], chunk.payload["line_end"]
         if chunk.payload.get("type") == SUMMARY:
             at = bisect_left(starts, start)
-            found = at < len(starts) and starts[at] <= end
+            has_text = at < len(starts) and starts[at] <= end
         else:
             at = bisect_right(starts, start) - 1
             while at >= 0 and texts[at].line_end < start:  # a separate text may lie between the lines of another
                 at -= 1
-            found = at >= 0
-        payload = {**chunk.payload, GROUP: documents[at].uuid} if found else chunk.payload
+            has_text = at >= 0
+        payload = {**chunk.payload, GROUP: documents[at].uuid} if has_text else chunk.payload
         linked.append(replace(chunk, payload=payload))
     return linked
 

@@ -205,54 +205,54 @@ class Encoder:
             raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None
 
 
-def is_earlier(known: Mapping[str, Any] | None) -> bool:
+def is_earlier(identity: Mapping[str, Any] | None) -> bool:
     """Return True for the identity of an earlier version; None is no collection."""
-    return known is not None and _version(known) < VERSION
+    return identity is not None and _version(identity) < VERSION
 
 
-def is_later(known: Mapping[str, Any]) -> bool:
+def is_later(identity: Mapping[str, Any]) -> bool:
     """Return True for the identity of a later version."""
-    return _version(known) > VERSION
+    return _version(identity) > VERSION
 
 
-def _version(known: Mapping[str, Any]) -> int:
-    version = known.get("version")
+def _version(identity: Mapping[str, Any]) -> int:
+    version = identity.get("version")
     return version if isinstance(version, int) else 0
 
 
-def describe_differences(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def describe_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> str:
     """Return the choices (encoding, models) in which a collection differs, "" for none.
 
     Ignores earlier names of sparse vectors, and a missing encoding."""
-    ignored = {"version", "sparse"} if is_earlier(known) else {"version"}
-    ignored |= set() if known.get("encoding") else {"encoding"}
-    differing = [key for key, value in wanted.items() if key not in ignored and known.get(key) != value]
-    return "; ".join(f"{key} {known.get(key) or 'none'}, now {wanted[key] or 'none'}" for key in differing)
+    ignored = {"version", "sparse"} if is_earlier(stored) else {"version"}
+    ignored |= set() if stored.get("encoding") else {"encoding"}
+    differing = [key for key, value in current.items() if key not in ignored and stored.get(key) != value]
+    return "; ".join(f"{key} {stored.get(key) or 'none'}, now {current[key] or 'none'}" for key in differing)
 
 
-def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def compare_identity(name: str, stored: Mapping[str, Any], current: Mapping[str, Any]) -> None:
     """Raise IndexChangedError if a collection has other models, another encoding or version."""
-    compare_choices(name, known, wanted)
-    if is_earlier(known):
+    compare_choices(name, stored, current)
+    if is_earlier(stored):
         raise IndexChangedError(
             f"The collection {name!r} was made by an earlier version of LM markdown. Run `lmm index FILES`, which "
             "makes it anew."
         )
 
 
-def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def compare_choices(name: str, stored: Mapping[str, Any], current: Mapping[str, Any]) -> None:
     """Raise IndexChangedError if a collection has other models, another encoding or a later version."""
-    if not known:
+    if not stored:
         raise IndexChangedError(
             f"The collection {name!r} was not made by LM markdown, so that nothing says what its vectors are. Make one "
             "with `initialize_collection` or `lmm index FILES`, under another name, and upload the texts to it."
         )
-    if is_later(known):
+    if is_later(stored):
         raise IndexChangedError(
             f"The collection {name!r} was made by a later version of LM markdown. Update this one, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )
-    if differences := describe_differences(known, wanted):
+    if differences := describe_differences(stored, current):
         raise IndexChangedError(
             f"The collection {name!r} was made otherwise ({differences}). Use what it was made with, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
@@ -263,18 +263,18 @@ def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, An
 
 
 def make_encoder(
-    project: Project, models: Models, known: Mapping[str, Any], encoding: str, reads: bool = False
+    project: Project, models: Models, identity: Mapping[str, Any], encoding: str, reads: bool = False
 ) -> Encoder:
     """Return an encoder as configured. Raise StoreError and ModelError.
 
-    known: the collection's identity, for open choices
+    identity: the collection's identity, for open choices
     encoding: may be `default`
     reads: see `_embedder`"""
     if encoding == DEFAULT:
-        encoding = _known_encoding(known)
+        encoding = _known_encoding(identity)
     embedder = None
     if encoding == DEFAULT or has_dense(encoding_to_qdrantembedding_model(EncodingModel(encoding))):
-        embedder = _embedder(project, models, known, reads)
+        embedder = _embedder(project, models, identity, reads)
     if encoding == DEFAULT:
         encoding = "hybrid" if embedder else "bm25"
     kind = EncodingModel(encoding)
@@ -282,36 +282,36 @@ def make_encoder(
 
 
 def make_encoder_of(
-    project: Project, models: Models, known: Mapping[str, Any], wanted: QdrantEmbeddingModel | EncodingModel
+    project: Project, models: Models, identity: Mapping[str, Any], chosen: QdrantEmbeddingModel | EncodingModel
 ) -> Encoder:
     """Return the encoder of an encoding, or of vectors alone; see `make_encoder`."""
-    if isinstance(wanted, EncodingModel):
-        return make_encoder(project, models, known, str(wanted))
-    embedder = _embedder(project, models, known) if has_dense(wanted) else None
-    stored = EncodingModel(known["encoding"]) if known.get("encoding") else None
-    same = stored is not None and encoding_to_qdrantembedding_model(stored) is wanted
-    return Encoder(wanted, embedder, _sparse(project), stored if same else None)
+    if isinstance(chosen, EncodingModel):
+        return make_encoder(project, models, identity, str(chosen))
+    embedder = _embedder(project, models, identity) if has_dense(chosen) else None
+    stored = EncodingModel(identity["encoding"]) if identity.get("encoding") else None
+    is_stored = stored is not None and encoding_to_qdrantembedding_model(stored) is chosen
+    return Encoder(chosen, embedder, _sparse(project), stored if is_stored else None)
 
 
-def _known_encoding(known: Mapping[str, Any]) -> str:
+def _known_encoding(identity: Mapping[str, Any]) -> str:
     """Return a collection's encoding, or the simplest with its vectors."""
-    fitting = (kind for kind in EncodingModel if encoding_to_qdrantembedding_model(kind) == known.get("vectors"))
-    return str(known.get("encoding") or next(fitting, DEFAULT))
+    fitting = (kind for kind in EncodingModel if encoding_to_qdrantembedding_model(kind) == identity.get("vectors"))
+    return str(identity.get("encoding") or next(fitting, DEFAULT))
 
 
-def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads: bool = False) -> Embedder | None:
+def _embedder(project: Project, models: Models, identity: Mapping[str, Any], reads: bool = False) -> Embedder | None:
     """Return the configured embedding model, or the collection's, with a cache. reads: missing models fail on use
     only."""
-    named = str(known.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
-    wanted = replace(project, models=project.models | {"embedding": named}) if named else project
+    stored_model = str(identity.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
+    configured = replace(project, models=project.models | {"embedding": stored_model}) if stored_model else project
     try:
-        embedder = models.embedder(wanted)
+        embedder = models.embedder(configured)
     except ModelError as error:
         if not reads:
             raise
         from ..models.embedders.embedder import AbsentEmbedder
 
-        return AbsentEmbedder(str(models.name(wanted, "embedding")), error)
+        return AbsentEmbedder(str(models.name(configured, "embedding")), error)
     if embedder is None:
         return None
     from ..models.cache import Cache

@@ -262,10 +262,10 @@ def read_passage(point: ScoredPoint) -> Passage:
 def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> Material:
     """Build the material from points. order: sources in reading order; others follow by name."""
     ranks = {source: rank for rank, source in enumerate(order)}
-    read = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
-    read.sort(key=lambda one: (ranks.get(one[0].source, len(ranks)), one[0].source, one[0].docid, one[0].sequence))
+    rows = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
+    rows.sort(key=lambda row: (ranks.get(row[0].source, len(ranks)), row[0].source, row[0].docid, row[0].sequence))
     making = _Making()
-    for passage, paths, anchors in read:
+    for passage, paths, anchors in rows:
         making.add(passage, paths, anchors)
     making.give_questions()
     return Material(making.documents, making.sections, making.passages, making.types, making.languages)

@@ -77,8 +77,8 @@ class Counts:
             removed = f", {counted(self.removed, 'chunk')} {would}removed" if self.removed else ""
             return f"{counted(self.same, 'document')} unchanged{removed}" if self.same else f"no documents{removed}"
         moved = f", {self.moved} moved" if self.moved else ""
-        written = f"{counted(self.documents, 'document')}, {counted(self.written, 'chunk')} {would}written"
-        return f"{written}, {self.removed} removed{moved}, {self.unchanged} unchanged"
+        written_text = f"{counted(self.documents, 'document')}, {counted(self.written, 'chunk')} {would}written"
+        return f"{written_text}, {self.removed} removed{moved}, {self.unchanged} unchanged"
 
 
 @dataclass
@@ -101,20 +101,20 @@ def find_changes(
     """Compare documents with stored points of their ids, or of their files under any id. Raise StoreError.
 
     chunks: of all the documents"""
-    known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docids}))}
+    stored = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docids}))}
     if sources:
-        known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": sources}))}
+        stored |= {point.id: point.payload for point in store.scroll(collection, Where({"source": sources}))}
     changes = Changes([], [], [], 0)
-    wanted = {chunk.uuid: chunk for chunk in chunks}
-    for ident, chunk in wanted.items():
-        payload = known.get(ident)
+    by_id = {chunk.uuid: chunk for chunk in chunks}
+    for ident, chunk in by_id.items():
+        payload = stored.get(ident)
         if payload is None or payload.get("hash") != chunk.hash:
             changes.new.append(chunk)
         elif payload != chunk.payload:
             changes.moved.append(chunk)
         else:
             changes.unchanged += 1
-    changes.gone = [ident for ident in known if ident not in wanted]
+    changes.gone = [ident for ident in stored if ident not in by_id]
     return changes
 
 
@@ -132,9 +132,11 @@ async def write_changes(
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
         vectors = await encoder.encode([chunk.texts for chunk in batch])
-        new = [Point(chunk.uuid, own, chunk.payload) for chunk, own in zip(batch, vectors, strict=True)]
-        await asyncio.to_thread(store.upsert, collection, new)
-        points += new
+        new_points = [
+            Point(chunk.uuid, chunk_vectors, chunk.payload) for chunk, chunk_vectors in zip(batch, vectors, strict=True)
+        ]
+        await asyncio.to_thread(store.upsert, collection, new_points)
+        points += new_points
         written(len(batch))
     if changes.moved:
         await asyncio.to_thread(store.set_payload, collection, {chunk.uuid: chunk.payload for chunk in changes.moved})
@@ -181,26 +183,26 @@ def read_statistics(store: VectorStore, collection: str, records: Iterable[FileR
     """Return a collection's word statistics, or None if a file has none. Raise StoreError.
 
     records: of all files, without statistics"""
-    whole = store.retrieve(collection + FILES, [_record_id(_WHOLE)])
-    if whole and whole[0].payload.get(_WHOLE) == state_of(records):
-        return unpack_statistics(whole[0].payload["statistics"])
+    joint = store.retrieve(collection + FILES, [_record_id(_WHOLE)])
+    if joint and joint[0].payload.get(_WHOLE) == state_of(records):
+        return unpack_statistics(joint[0].payload["statistics"])
     return _add_statistics(read_records(store, collection, statistics=True).values())
 
 
 def _add_statistics(records: Collection[FileRecord]) -> TermStatistics | None:
     if not records or not all(record.statistics for record in records):
         return None
-    whole = TermStatistics()
+    joint = TermStatistics()
     for record in records:
-        whole.update(unpack_statistics(record.statistics))
-    return whole
+        joint.update(unpack_statistics(record.statistics))
+    return joint
 
 
 def write_statistics(store: VectorStore, collection: str) -> None:
     """Store the joint statistics, so that a search reads them at once. Raise StoreError."""
     records = read_records(store, collection, statistics=True).values()
-    if (whole := _add_statistics(records)) is not None:
-        payload = {_WHOLE: state_of(records), "statistics": whole.packed()}
+    if (joint := _add_statistics(records)) is not None:
+        payload = {_WHOLE: state_of(records), "statistics": joint.packed()}
         store.upsert(collection + FILES, [Point(_record_id(_WHOLE), {}, payload)])
 
 
@@ -247,12 +249,12 @@ def remove_files(store: VectorStore, collection: str, records: Sequence[FileReco
 
 def _remove_file(store: VectorStore, collection: str, record: FileRecord, companion: str) -> int:
     where = Where({"source": record.source})
-    gone = [point.id for point in store.scroll(collection, where, ["source"])]
-    store.delete(collection, gone)
+    ids = [point.id for point in store.scroll(collection, where, ["source"])]
+    store.delete(collection, ids)
     if companion:
         store.delete(companion, [point.id for point in store.scroll(companion, where, ["source"])])
     store.delete(collection + FILES, [_record_id(record.source)])
-    return len(gone)
+    return len(ids)
 
 
 def create_records(store: VectorStore, collection: str) -> None:

@@ -213,12 +213,13 @@ class Refresh:
         name = self.project.database.collection_name
         with suppress(*[StoreError] if self.rebuild else []):  # damaged records are not needed for a rebuild
             self.records = read_records(self.store, name)
-        known = {} if self.rebuild else {one: self.store.metadata(one) for one in self._encoders()}
-        for one, identity in known.items():
+        collections = () if self.rebuild else self._encoders()
+        identities = {collection: self.store.metadata(collection) for collection in collections}
+        for collection, identity in identities.items():
             if identity is not None:
-                compare_choices(one, identity, self._encoders()[one].identity())
+                compare_choices(collection, identity, self._encoders()[collection].identity())
                 self.anew |= is_earlier(identity)
-        if not self.anew and None not in known.values() and self._is_stored():
+        if not self.anew and None not in identities.values() and self._is_stored():
             return
         if not (self.dry_run or self.anew):
             begin_files(self.store, name, self.records.values())
@@ -229,14 +230,14 @@ class Refresh:
 
         Reads all payloads: 10 ms for 1,000 chunks."""
         name, companion = self.project.database.collection_name, self.project.database.companion_collection
-        written = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
+        recorded = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
         try:
             stored = self.store.count_readable(name)
             self.store.count_readable(companion)
-            if stored < written or (self.repairs and self.store.metadata(name + FILES) is None):
+            if stored < recorded or (self.repairs and self.store.metadata(name + FILES) is None):
                 raise StoreError(
-                    f"The collection {name!r} is damaged: it has {stored} of the {counted(written, 'chunk')} that were "
-                    "written. Run `lmm index --rebuild` on the folder of your documents."
+                    f"The collection {name!r} is damaged: it has {stored} of the {counted(recorded, 'chunk')} that "
+                    "were written. Run `lmm index --rebuild` on the folder of your documents."
                 )
         except StoreError:
             if not self.repairs:
@@ -415,10 +416,10 @@ class Refresh:
         left_out = self._drop_left_out()
         if folders is None:
             return left_out + self.remove(is_gone)
-        there = [folder for folder in folders if folder.is_dir()]
-        gone = self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in there))
+        existing = [folder for folder in folders if folder.is_dir()]
+        removed = self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in existing))
         self._report_gone()
-        return left_out + gone
+        return left_out + removed
 
     def _report_gone(self) -> None:
         sources = [
@@ -433,8 +434,8 @@ class Refresh:
             )
 
     def _drop_left_out(self) -> int:
-        taken = {source for source, path in self._named.items() if not path.is_symlink()}
-        others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
+        sources = {source for source, path in self._named.items() if not path.is_symlink()}
+        others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - sources]
         left_out = {path for path in others if not is_gone(path) and self.is_left_out(path)}
         return self.remove(left_out.__contains__) if left_out else 0
 

@@ -108,12 +108,12 @@ def unpack_statistics(packed: str) -> TermStatistics:
 
 def count_terms(material: Material, stemmers: Stemmers) -> TermStatistics:
     """Return a material's word statistics. stemmers: set the default language."""
-    counted = TermStatistics(types=material.types.copy(), languages=material.languages.copy())
-    counted.titles = dict(material.titles)
+    statistics = TermStatistics(types=material.types.copy(), languages=material.languages.copy())
+    statistics.titles = dict(material.titles)
     for section in material.walk():
         for texts, language in _texts_in(section):
-            counted.add(texts, language or stemmers.language, stemmers.of(language))
-    return counted
+            statistics.add(texts, language or stemmers.language, stemmers.of(language))
+    return statistics
 
 
 def _texts_in(section: Section) -> Iterator[tuple[Texts, str]]:

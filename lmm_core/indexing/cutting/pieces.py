@@ -80,7 +80,7 @@ class _PieceSearch:
     def pieces(self) -> Iterator[Piece]:
         repeatable: int | None = None
         for first, stop in self._best():
-            for at, piece in enumerate(self._checked(first, stop)):
+            for at, piece in enumerate(self._fitting_pieces(first, stop)):
                 repeats = at == 0 and self.overlap and repeatable is not None and self.units[first].prose
                 yield self._with_overlap(piece, repeatable or 0) if repeats else piece
             repeatable = self._prose_start(first, stop)
@@ -94,14 +94,14 @@ class _PieceSearch:
 
     def _best(self) -> list[tuple[int, int]]:
         """Return the first and end unit of each piece. (The inner loop makes no calls: it runs ten times a unit.)"""
-        count, wanted, most = len(self.units), max(1, self.limits.size - self.overlap), self.limits.max_size
+        count, target, most = len(self.units), max(1, self.limits.size - self.overlap), self.limits.max_size
         sizes, full, afters = [unit.size for unit in self.units], [unit.full for unit in self.units], self.after
-        enough, spare, least = wanted + wanted // TOLERANCE, wanted // TOLERANCE, self.limits.least
+        enough, spare, least = target + target // TOLERANCE, target // TOLERANCE, self.limits.least
         if least:
             enough = most
         cuts = [unit.cost for unit in self.units[:-1]] + [0.0]
         costs = [0.0] + [inf] * count
-        came = [0] * (count + 1)
+        starts = [0] * (count + 1)
         for first in range(count):
             total, biggest, before = self.before[first], 0, costs[first]
             for at in range(first, count):
@@ -110,36 +110,36 @@ class _PieceSearch:
                     biggest = own
                 size = total + (full[at] + after if after else own)
                 if at == first or (size <= most and (size <= enough or size - biggest <= spare)):
-                    off = (size - wanted) / wanted
+                    off = (size - target) / target
                     cost = before + (off * off if off < 0 else min(4 * off * off, 0.06)) + cuts[at]
                     if size < least:
                         cost += TOO_SMALL
                     if cost < costs[at + 1]:
-                        costs[at + 1], came[at + 1] = cost, first
+                        costs[at + 1], starts[at + 1] = cost, first
                 elif total + own > enough:
                     break
                 total += full[at]
         pieces: list[tuple[int, int]] = []
         while count:
-            pieces.append((came[count], count))
-            count = came[count]
+            pieces.append((starts[count], count))
+            count = starts[count]
         return pieces[::-1]
 
-    def _checked(self, first: int, stop: int) -> Iterator[Piece]:
+    def _fitting_pieces(self, first: int, stop: int) -> Iterator[Piece]:
         """Yield units as one piece, or several if a tokenizer counts more in the whole than in the parts."""
-        one, other = self.units[first], self.units[stop - 1]
-        frame = Frame(one.frame.before, other.frame.after)
+        first_unit, last_unit = self.units[first], self.units[stop - 1]
+        frame = Frame(first_unit.frame.before, last_unit.frame.after)
         size = sum(unit.full for unit in self.units[first:stop]) + self.before[first] + self.after[stop - 1]
         if not self._surely_fits(size):
-            size = self.limits.of(add_frame(self.text[one.start : other.end], frame))
+            size = self.limits.of(add_frame(self.text[first_unit.start : last_unit.end], frame))
         if size <= self.limits.max_size:
-            yield Piece(one.start, other.end, frame, one.start, size)
+            yield Piece(first_unit.start, last_unit.end, frame, first_unit.start, size)
         elif stop - first > 1:
             middle = (first + stop) // 2
-            yield from self._checked(first, middle)
-            yield from self._checked(middle, stop)
+            yield from self._fitting_pieces(first, middle)
+            yield from self._fitting_pieces(middle, stop)
         else:
-            for unit in cut_at(self.text, one.start, one.end, self.limits):
+            for unit in cut_at(self.text, first_unit.start, first_unit.end, self.limits):
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
@@ -151,8 +151,8 @@ class _PieceSearch:
         starts = [low, *ends] if low == start else ends
         for at in starts[bisect_left(starts, True, key=lambda at: self._repeated(at, piece) <= self.overlap) :]:
             size = self._repeated(at, piece)
-            whole = self.limits.of(add_frame(self.text[at : piece.end], piece.frame))
-            if 0 < size <= self.overlap and whole <= self.limits.max_size:
+            extended_size = self.limits.of(add_frame(self.text[at : piece.end], piece.frame))
+            if 0 < size <= self.overlap and extended_size <= self.limits.max_size:
                 return piece._replace(overlap=at)
         return piece
 

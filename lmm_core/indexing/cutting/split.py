@@ -152,7 +152,7 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
 def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]]:
     """Yield the texts in groups that start at the lines."""
     starts = [0, *(at for at, text in enumerate(texts) if at and text.line in lines), len(texts)]
-    return (texts[one:other] for one, other in pairwise(starts))
+    return (texts[start:end] for start, end in pairwise(starts))
 
 
 class BlocksText:
@@ -177,8 +177,8 @@ class BlocksText:
     def line(self, pos: int) -> int:
         """Return the file's line at a position."""
         block = bisect_right(self.starts, pos) - 1
-        known, last, line = self._last
-        if block != known:
+        last_block, last, line = self._last
+        if block != last_block:
             last, line = self.starts[block], self._lines[block]
         line += self.text.count("\n", last, pos) if last <= pos else -self.text.count("\n", pos, last)
         self._last = block, pos, line
@@ -213,8 +213,8 @@ def _without_lead(block: Block) -> str:
     return source[source.rfind("\n", 0, blanks) + 1 :]
 
 
-def _follows(one: Block, other: Block) -> bool:
-    return source_line(one) + one.source.count("\n") == other.line
+def _follows(block: Block, following: Block) -> bool:
+    return source_line(block) + block.source.count("\n") == following.line
 
 
 # Metadata of a text with several chunks
@@ -224,7 +224,7 @@ def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBloc
     """Yield a text's chunks, each after its metadata."""
     for at, chunk in enumerate(chunks):
         if at == 1:
-            metadata = [block for one in metadata if (block := _public_part(one)) is not None]
+            metadata = [block for source_block in metadata if (block := _public_part(source_block)) is not None]
         if at and metadata:
             yield _after_blank_line(metadata[0], chunks[at - 1])
             yield from metadata[1:]

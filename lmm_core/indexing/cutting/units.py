@@ -71,11 +71,11 @@ def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
     return [match for match in separator.pattern.finditer(masked) if not _is_abbreviation(masked, match)]
 
 
-def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
+def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
     """Return True if a full stop ends an abbreviation or a number that begins a line."""
-    if found["more"] != "" or text[found.start()] != ".":
+    if match["more"] != "" or text[match.start()] != ".":
         return False
-    before = text[max(0, found.start() - 20) : found.start()]
+    before = text[max(0, match.start() - 20) : match.start()]
     word = before.split()[-1] if before[-1:].strip() else ""
     numbering = word.isdigit() and not before[: -len(word)].rpartition("\n")[2].strip()
     return numbering or _ABBREVIATION.fullmatch(word) is not None
@@ -101,8 +101,8 @@ class ChunkLimits:
 
     def of(self, text: str) -> int:
         """Return a text's size without surrounding blank lines."""
-        kept = text.rstrip(" \t\r\n")
-        return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
+        trimmed = text.rstrip(" \t\r\n")
+        return self.count(trim_blank_lines(trimmed) if trimmed[:1].isspace() else trimmed)
 
     def of_frame(self, frame: Frame) -> int:
         """Return a frame's size with a line end."""
@@ -193,7 +193,7 @@ class _BlockCutter:
 
     def __init__(self, text: str, start: int, end: int, limits: ChunkLimits) -> None:
         self.text, self.limits = text, limits
-        spans = [found.span() for found in _LINE.finditer(text, start, end)]
+        spans = [match.span() for match in _LINE.finditer(text, start, end)]
         self.at = [first for first, _ in spans] + [end]
         self.lines = [_QUOTE.sub("", text[first:stop], count=1) for first, stop in spans]
         regions = _find_regions(self.lines, [text[first:stop] for first, stop in spans])
@@ -224,7 +224,7 @@ class _BlockCutter:
         """Join nested frames within half a chunk: whole, without attributes, or the marks alone."""
         short = [*frames[:-1], _without_attributes(frames[-1])] if frames else []
         for some in (frames, short, short[-1:]):
-            frame = Frame("".join(one.before for one in some), "".join(one.after for one in reversed(some)))
+            frame = Frame("".join(part.before for part in some), "".join(part.after for part in reversed(some)))
             if self.limits.of_frame(frame) <= self.limits.max_size // 2:
                 return frame
         return NO_FRAME
@@ -234,12 +234,12 @@ class _BlockCutter:
         region, inside = self.regions.get(line), self.inside[line]
         if region is not None:
             stop = self._after_blank(region.last + 1)
-            whole = _fit(self.text, self.at[line], self.at[stop], self.frames[line], self.limits)
-            if not whole:
+            units = _fit(self.text, self.at[line], self.at[stop], self.frames[line], self.limits)
+            if not units:
                 return self._add(line, region.body if region.kind == "code" else self._after_blank(region.body), WORD)
-            whole[0].frame = Frame(self.frames[line].before, self.frames[stop].after)
-            whole[0].cost = self._cost_before(stop)
-            self.units += whole
+            units[0].frame = Frame(self.frames[line].before, self.frames[stop].after)
+            units[0].cost = self._cost_before(stop)
+            self.units += units
             return stop
         if inside is None or inside.kind == "div":
             if inside is not None and line == inside.last:
@@ -323,11 +323,15 @@ def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
             closing = re.compile(rf"[ \t]*{re.escape(fence['marks'][0])}{{{len(fence['marks'])},}}[ \t]*\r?\n?")
             last = next((at for at in range(line + 1, len(lines)) if closing.fullmatch(lines[at])), None)
             if last is not None:
-                regions.append(_Region("code", line, line + 1, last, Frame(raw[line], _ended(raw[last], raw[line]))))
+                regions.append(
+                    _Region("code", line, line + 1, last, Frame(raw[line], _with_line_end(raw[last], raw[line])))
+                )
                 line = last
         elif DIV_CLOSE.match(text) and divs:
             first = divs.pop()
-            regions.append(_Region("div", first, first + 1, line, Frame(raw[first], _ended(raw[line], raw[first]))))
+            regions.append(
+                _Region("div", first, first + 1, line, Frame(raw[first], _with_line_end(raw[line], raw[first])))
+            )
         elif DIV_OPEN.match(text):
             divs.append(line)
         elif head := _table_head(lines, line):
@@ -343,7 +347,7 @@ def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
     return sorted(regions, key=lambda region: region.first)
 
 
-def _ended(line: str, other: str) -> str:
+def _with_line_end(line: str, other: str) -> str:
     return line if line.endswith("\n") else line + newline_of(other)
 
 
@@ -359,7 +363,7 @@ def _table_head(lines: Sequence[str], line: int) -> int:
         return 1 if _is_pipe_rule(first) else 2
     if first.lstrip().startswith("+") and not first.strip().strip("+-:= "):
         some = lines[line : line + 20]
-        return next((at for at, one in enumerate(some, 1) if one.lstrip().startswith("+=")), 1)
+        return next((at for at, row in enumerate(some, 1) if row.lstrip().startswith("+=")), 1)
     if _RULE.fullmatch(first):
         return 1
     return 2 if first.strip() and _RULE.fullmatch(second) else 0
@@ -396,9 +400,9 @@ def cut_at(
     if not separators:
         return _cut_anywhere(text, start, end, frame, limits, prose)
     units: list[Unit] = []
-    for one, other, cost in _cuts(text, start, end, separators[0]):
-        units += _fit(text, one, other, frame, limits, prose) or cut_at(
-            text, one, other, limits, frame, separators[1:], prose
+    for first, stop, cost in _cuts(text, start, end, separators[0]):
+        units += _fit(text, first, stop, frame, limits, prose) or cut_at(
+            text, first, stop, limits, frame, separators[1:], prose
         )
         units[-1].cost = cost
     return units
@@ -406,13 +410,13 @@ def cut_at(
 
 def _cuts(text: str, start: int, end: int, separator: Separator) -> Iterator[tuple[int, int, float]]:
     part = text[start:end]
-    done = len(part) - len(part.lstrip(" \t\r\n"))  # skip parts of white space only
+    text_start = len(part) - len(part.lstrip(" \t\r\n"))  # skip parts of white space only
     at, stop = 0, len(part.rstrip(" \t\r\n"))
-    for found in find_separators(separator, part):
-        if done < found.end() < stop:
-            cost = separator.at_blank if found[0].count("\n") > 1 else separator.cost
-            yield start + at, start + found.end(), cost
-            at = found.end()
+    for match in find_separators(separator, part):
+        if text_start < match.end() < stop:
+            cost = separator.at_blank if match[0].count("\n") > 1 else separator.cost
+            yield start + at, start + match.end(), cost
+            at = match.end()
     yield start + at, end, BLOCK
 
 
