@@ -73,14 +73,14 @@ def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
     return [ScoredPoint(at, payloads[at]) for at in ids if at in payloads]
 
 
-def index_payload(shard: EdgeShard, wanted: Mapping[str, Literal["keyword", "integer"]]) -> None:
+def index_payload(shard: EdgeShard, indexes: Mapping[str, Literal["keyword", "integer"]]) -> None:
     """Create the missing payload indexes."""
     import qdrant_edge as edge
 
     kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
-    there = shard.info().payload_schema
-    for key, kind in wanted.items():
-        if key not in there:
+    existing = shard.info().payload_schema
+    for key, kind in indexes.items():
+        if key not in existing:
             shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
 
 
@@ -103,14 +103,14 @@ def search_shard(
     fits = filter_from(where, edge)
     # A filter that all points match; without one, removed points count in the IDF
     weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter()))
-    asked = [
+    requests = [
         edge.QueryRequest(
             limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=fits,
             params=weighed if isinstance(vector, Sparse) else None,
         )
         for using, vector in vectors.items()
     ]  # fmt: skip
-    return [[(str(hit.id), hit.score) for hit in hits] for hits in shard.query_batch(edge.QueryBatchRequest(asked))]
+    return [[(str(hit.id), hit.score) for hit in hits] for hits in shard.query_batch(edge.QueryBatchRequest(requests))]
 
 
 def point_size(point: Point) -> int:
@@ -145,7 +145,7 @@ def give_back_memory() -> None:
 
 
 @contextmanager
-def engine_errors(what: str, remedy: str = "") -> Iterator[None]:
+def engine_errors(failure: str, remedy: str = "") -> Iterator[None]:
     """Turn errors of the engine and the file system into a StoreError. remedy: for unreadable files."""
     try:
         yield
@@ -154,12 +154,12 @@ def engine_errors(what: str, remedy: str = "") -> Iterator[None]:
     except FolderError as error:
         raise StoreError(str(error)) from error
     except OSError as error:
-        raise StoreError(f"{what}: {error.strerror or error}") from error
+        raise StoreError(f"{failure}: {error.strerror or error}") from error
     except BaseException as error:
         # The engine raises bare Exception, and for panics PanicException, which is no subclass and cannot be imported
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
-        raise StoreError(f"{what}: {cause_of(error)}" + (f"; {remedy}" if remedy else "")) from error
+        raise StoreError(f"{failure}: {cause_of(error)}" + (f"; {remedy}" if remedy else "")) from error
 
 
 def why_not_opened(folder: Path, error: Exception) -> str:

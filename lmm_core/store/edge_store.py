@@ -172,7 +172,7 @@ class EdgeStore(VectorStore):
     def upsert(self, name: str, points: Sequence[Point]) -> None:
         import qdrant_edge as edge
 
-        with self._written(name) as shard:
+        with self._write_access(name) as shard:
             fitting = checked_points(points, self._spec(name))
             for batch in in_batches(fitting, BATCH):
                 check_room(self.folder, sum(map(point_size, batch)))
@@ -181,7 +181,7 @@ class EdgeStore(VectorStore):
             self._settle_at_times(name, shard)
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
-        with self._written(name):
+        with self._write_access(name):
             check_room(self.folder, 0)
             note_points(self._path(name), points)
             self._ahead.add(name)
@@ -190,12 +190,12 @@ class EdgeStore(VectorStore):
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         import qdrant_edge as edge
 
-        with self._written(name) as shard:
-            wanted = {checked_id(at): payload for at, payload in payloads.items()}
-            for batch in in_batches(list(wanted), BATCH):
-                check_room(self.folder, sum(payload_size(wanted[at]) for at in batch))
+        with self._write_access(name) as shard:
+            by_id = {checked_id(at): payload for at, payload in payloads.items()}
+            for batch in in_batches(list(by_id), BATCH):
+                check_room(self.folder, sum(payload_size(by_id[at]) for at in batch))
                 for record in shard.retrieve(list(batch), False, False):
-                    payload = dict(wanted[str(record.id)])
+                    payload = dict(by_id[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
                 self._note_written(name, shard, len(batch))
             self._settle_at_times(name, shard)
@@ -203,9 +203,9 @@ class EdgeStore(VectorStore):
     def delete(self, name: str, ids: Sequence[str]) -> None:
         import qdrant_edge as edge
 
-        with self._written(name) as shard:
-            gone = [checked_id(at) for at in ids]
-            for batch in in_batches(gone, PAGE):
+        with self._write_access(name) as shard:
+            checked_ids = [checked_id(at) for at in ids]
+            for batch in in_batches(checked_ids, PAGE):
                 check_room(self.folder, 0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
                 self._unsettled[name] += len(batch)
@@ -266,16 +266,16 @@ class EdgeStore(VectorStore):
         offset, count = None, 0
         while True:
             with self._shard(name, "read") as shard:  # for an unused key, avoids copying all points
-                asked = edge.ScrollRequest(offset=offset, limit=PAGE, with_payload=["nothing"])
-                records, offset = shard.scroll(asked)
+                request = edge.ScrollRequest(offset=offset, limit=PAGE, with_payload=["nothing"])
+                records, offset = shard.scroll(request)
             count += len(records)
             if offset is None:
                 return count
 
     def facet(self, name: str, key: str) -> dict[str, int]:
         with self._shard(name, "read") as shard:
-            if (known := count_indexed(shard, key)) is not None:
-                return known
+            if (indexed := count_indexed(shard, key)) is not None:
+                return indexed
         counts = Counter(text for point in self.scroll(name, keys=[key]) for text in texts_in(point.payload.get(key)))
         return dict(sorted(counts.items()))
 
@@ -313,23 +313,23 @@ class EdgeStore(VectorStore):
                 forget_points(self._path(name))
 
     @contextmanager
-    def _shard(self, name: str, what: str) -> Iterator[EdgeShard]:
+    def _shard(self, name: str, participle: str) -> Iterator[EdgeShard]:
         """Open a collection, and turn errors of the engine into StoreError."""
         with self._alone:
             if self._record(name) is None:
                 raise StoreError(f"There is no collection {name!r} in {self.folder}.")
             remedy = f"if this comes again, remove {self._path(name)} and index again"
-            with engine_errors(f"The collection {name!r} in {self.folder} cannot be {what}", remedy):
-                yield self._shards.get(name) or self._loaded(name)
+            with engine_errors(f"The collection {name!r} in {self.folder} cannot be {participle}", remedy):
+                yield self._shards.get(name) or self._load_shard(name)
 
     @contextmanager
-    def _written(self, name: str) -> Iterator[EdgeShard]:
+    def _write_access(self, name: str) -> Iterator[EdgeShard]:
         """Open a collection to change it."""
         with self._shard(name, "written to") as shard:
             self._revision = object()
             yield shard
 
-    def _loaded(self, name: str) -> EdgeShard:
+    def _load_shard(self, name: str) -> EdgeShard:
         import qdrant_edge as edge
 
         with engine_errors(f"The collection {name!r} in {self.folder} cannot be opened"):

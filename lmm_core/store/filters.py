@@ -20,12 +20,12 @@ def filter_from(where: Where | None, library: Any) -> Any:
     return library.Filter(must=must or None, must_not=must_not or None)
 
 
-def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:
+def _condition(key: str, accepted: str | int | Sequence[str | int], library: Any) -> Any:
     """Return the condition on a key's value or values. (A list may have one type only.)"""
-    if isinstance(wanted, (str, int)):
-        return library.FieldCondition(key=key, match=library.MatchValue(value=wanted))
-    texts = [value for value in wanted if isinstance(value, str)]
-    numbers = [value for value in wanted if not isinstance(value, str)]
+    if isinstance(accepted, (str, int)):
+        return library.FieldCondition(key=key, match=library.MatchValue(value=accepted))
+    texts = [value for value in accepted if isinstance(value, str)]
+    numbers = [value for value in accepted if not isinstance(value, str)]
     lists = [values for values in (texts, numbers) if values] or [[]]
     fits = [library.FieldCondition(key=key, match=library.MatchAny(any=values)) for values in lists]
     return fits[0] if len(fits) == 1 else library.Filter(should=fits)

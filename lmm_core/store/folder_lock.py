@@ -63,8 +63,8 @@ class FolderLock:
     def _wait_for(self, file: int, queue: int) -> None:
         """Wait in a queue, so that a process that released the folder does not take it back first."""
         until = time.monotonic() + WAIT
-        for wanted in (queue, file):
-            while not _lock(wanted):
+        for lock_file in (queue, file):
+            while not _lock(lock_file):
                 if time.monotonic() > until:
                     raise StoreError(self._in_use(file))
                 time.sleep(0.05)
@@ -76,8 +76,8 @@ class FolderLock:
         number = os.read(file, 20).decode(errors="replace").strip()
         if number == str(os.getpid()):
             return f"The index in {self.folder} is already open in this program: close it first."
-        who = f"another process (pid {number})" if number.isdigit() else "another process"
-        return f"The index in {self.folder} is in use by {who}. Try again when that process has ended."
+        owner = f"another process (pid {number})" if number.isdigit() else "another process"
+        return f"The index in {self.folder} is in use by {owner}. Try again when that process has ended."
 
     def release(self) -> None:
         if self._file is not None:

@@ -67,8 +67,8 @@ def _server_of(options: dict[str, Any]) -> str:
     """Return the address of a client's server, or ""."""
     if options["path"] or options["location"] == ":memory:":
         return ""
-    named = str(options["url"] or options["host"] or options["location"] or "localhost")
-    if "://" in named:
-        return named
+    address = str(options["url"] or options["host"] or options["location"] or "localhost")
+    if "://" in address:
+        return address
     scheme = "https" if options["https"] or (options["https"] is None and options["api_key"]) else "http"
-    return f"{scheme}://{named}" + (f":{options['port']}" if options["port"] else "")
+    return f"{scheme}://{address}" + (f":{options['port']}" if options["port"] else "")

@@ -55,8 +55,8 @@ class RemoteSource:
             raise StoreError(
                 f"{KEY_VARIABLE} is set, and {self.address} would get it unencrypted: give its address with https://"
             )
-        named = not key or self._is_named_by_the_person()
-        if refusal := "" if named else key_refusal(self.address, KEY_VARIABLE, self.file):
+        is_trusted = not key or self._is_named_by_the_person()
+        if refusal := "" if is_trusted else key_refusal(self.address, KEY_VARIABLE, self.file):
             raise StoreError(f"{refusal} (or name the server in {URL_VARIABLE})")
         return key
 
@@ -65,8 +65,8 @@ class RemoteSource:
         if not self.file:
             return True
         try:
-            named = RemoteSource(os.environ.get(URL_VARIABLE, "").strip()).address
-            return address_of(named) == address_of(self.address)
+            address = RemoteSource(os.environ.get(URL_VARIABLE, "").strip()).address
+            return address_of(address) == address_of(self.address)
         except (TrustError, ValueError):
             return False
 

@@ -101,9 +101,9 @@ def _check_numbers(name: str, vector: Any, dimensions: int) -> None:
 def _no_vector(name: str, spec: VectorSpec) -> str:
     if name in spec.multi:
         return f"the vector {name!r} is a multivector without vectors"
-    there = ", ".join(sorted([*spec.dense, *spec.multi, *spec.sparse])) or "none"
-    return f"the collection has no vector {name!r} of this kind; it has: {there}"
+    names = ", ".join(sorted([*spec.dense, *spec.multi, *spec.sparse])) or "none"
+    return f"the collection has no vector {name!r} of this kind; it has: {names}"
 
 
-def in_batches(things: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
-    return (things[start : start + size] for start in range(0, len(things), size))
+def in_batches(values: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
+    return (values[start : start + size] for start in range(0, len(values), size))

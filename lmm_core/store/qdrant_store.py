@@ -89,19 +89,19 @@ class QdrantStore(VectorStore):
     # Collections
 
     def collections(self) -> list[str]:
-        return sorted(each.name for each in self._ask(self._client.get_collections).collections)
+        return sorted(collection.name for collection in self._ask(self._client.get_collections).collections)
 
     def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         from qdrant_client import models
 
         if self._is_there(name):
             raise StoreError(f"There is already a collection {name!r} {self._place}.")
-        kept = json.loads(json.dumps(dict(metadata)))
+        plain_metadata = json.loads(json.dumps(dict(metadata)))
         vectors: dict[str, Any] = self._vectors(spec)
-        self._ask(lambda: self._client.create_collection(name, metadata=kept, **vectors), again=False)
+        self._ask(lambda: self._client.create_collection(name, metadata=plain_metadata, **vectors), again=False)
         for key, kind in indexes.items() if self._source else ():
             self._ask(partial(self._client.create_payload_index, name, key, models.PayloadSchemaType(kind), wait=True))
-        if kept and not self._ask(lambda: self._client.get_collection(name)).config.metadata:
+        if plain_metadata and not self._ask(lambda: self._client.get_collection(name)).config.metadata:
             self._ask(lambda: self._client.delete_collection(name))
             raise StoreError(
                 f"The Qdrant server {self._place} keeps no metadata of collections: version 1.16 or later is needed."
@@ -138,10 +138,10 @@ class QdrantStore(VectorStore):
         if not self._is_there(name):
             return
         self._specs.pop(name, None)
-        behind = self._behind(name)
-        self._ask(lambda: self._client.delete_collection(behind))
+        collection = self._resolve_alias(name)
+        self._ask(lambda: self._client.delete_collection(collection))
 
-    def _behind(self, name: str) -> str:
+    def _resolve_alias(self, name: str) -> str:
         """Resolve an alias."""
         return name
 
@@ -153,22 +153,22 @@ class QdrantStore(VectorStore):
     def upsert(self, name: str, points: Sequence[Point]) -> None:
         """Write points; after a failed request, earlier ones stay written."""
         for batch in in_batches(checked_points(points, self._spec(name)), BATCH):
-            written = [_written_point(point) for point in batch]
-            self._ask(partial(self._client.upsert, name, written, wait=True))
+            structs = [_written_point(point) for point in batch]
+            self._ask(partial(self._client.upsert, name, structs, wait=True))
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace payloads; unknown ids are dropped, since a server would refuse the request."""
         from qdrant_client import models
 
         self._spec(name)
-        wanted = {checked_id(at): dict(payload) for at, payload in payloads.items()}
-        for batch in in_batches(list(wanted), BATCH):
-            there = self._ask(partial(self._client.retrieve, name, list(batch), with_payload=False))
+        by_id = {checked_id(at): dict(payload) for at, payload in payloads.items()}
+        for batch in in_batches(list(by_id), BATCH):
+            existing = self._ask(partial(self._client.retrieve, name, list(batch), with_payload=False))
             changes = [
                 models.OverwritePayloadOperation(
-                    overwrite_payload=models.SetPayload(payload=wanted[str(record.id)], points=[record.id])
+                    overwrite_payload=models.SetPayload(payload=by_id[str(record.id)], points=[record.id])
                 )
-                for record in there
+                for record in existing
             ]
             if changes:
                 self._ask(partial(self._client.batch_update_points, name, changes, wait=True))
@@ -184,23 +184,23 @@ class QdrantStore(VectorStore):
         from qdrant_client import models
 
         self._spec(name)
-        asked: dict[str, Any] = {"scroll_filter": filter_from(where, models), "limit": PAGE}
-        asked["with_payload"] = True if keys is None else list(keys)
+        options: dict[str, Any] = {"scroll_filter": filter_from(where, models), "limit": PAGE}
+        options["with_payload"] = True if keys is None else list(keys)
         while True:
-            records, after = self._ask(lambda: self._client.scroll(name, with_vectors=False, **asked))
+            records, after = self._ask(lambda: self._client.scroll(name, with_vectors=False, **options))
             yield from (ScoredPoint(str(record.id), dict(record.payload or {})) for record in records)
             if after is None:
                 return
-            asked["offset"] = after
+            options["offset"] = after
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
         self._spec(name)
-        wanted = [checked_id(at) for at in ids]
-        found: dict[str, dict[str, Any]] = {}
-        for batch in in_batches(wanted, PAGE):
+        checked_ids = [checked_id(at) for at in ids]
+        payloads: dict[str, dict[str, Any]] = {}
+        for batch in in_batches(checked_ids, PAGE):
             records = self._ask(partial(self._client.retrieve, name, list(batch), with_payload=True))
-            found |= {str(record.id): record.payload or {} for record in records}
-        return [ScoredPoint(at, dict(found[at])) for at in wanted if at in found]
+            payloads |= {str(record.id): record.payload or {} for record in records}
+        return [ScoredPoint(at, dict(payloads[at])) for at in checked_ids if at in payloads]
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         nearest = partial(self._nearest, name, search.where)
@@ -213,12 +213,12 @@ class QdrantStore(VectorStore):
         from qdrant_client import models
 
         fits = filter_from(where, models)
-        asked = [
+        requests = [
             models.QueryRequest(query=_written_vector(vector), using=using, limit=limit, filter=fits)
             for using, vector in vectors.items()
         ]
-        found = self._ask(lambda: self._client.query_batch_points(name, asked))
-        return [[(str(hit.id), hit.score) for hit in each.points] for each in found]
+        responses = self._ask(lambda: self._client.query_batch_points(name, requests))
+        return [[(str(hit.id), hit.score) for hit in response.points] for response in responses]
 
     def count(self, name: str, where: Where | None = None) -> int:
         from qdrant_client import models
@@ -275,23 +275,23 @@ class ServerStore(QdrantStore):
 
     def aliases(self) -> dict[str, str]:
         """Return collections by alias."""
-        return {each.alias_name: each.collection_name for each in self._ask(self._client.get_aliases).aliases}
+        return {alias.alias_name: alias.collection_name for alias in self._ask(self._client.get_aliases).aliases}
 
     def switch(self, names: Mapping[str, str]) -> None:
         """Set aliases atomically."""
         from qdrant_client import models
 
-        given = [
+        operations = [
             models.CreateAliasOperation(
                 create_alias=models.CreateAlias(collection_name=collection, alias_name=checked_name(name))
             )
             for name, collection in names.items()
         ]
-        self._ask(lambda: self._client.update_collection_aliases(given))
+        self._ask(lambda: self._client.update_collection_aliases(operations))
         for name in names:
             self._specs.pop(name, None)
 
-    def _behind(self, name: str) -> str:
+    def _resolve_alias(self, name: str) -> str:
         return self.aliases().get(name, name)
 
 
@@ -310,7 +310,7 @@ def _written_point(point: Point) -> Any:
 
 def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
     """Return a collection's vectors from its server's description."""
-    named = vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
-    dense = {name: params.size for name, params in named.items() if not params.multivector_config}
-    multi = {name: params.size for name, params in named.items() if params.multivector_config}
+    by_name = vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
+    dense = {name: params.size for name, params in by_name.items() if not params.multivector_config}
+    multi = {name: params.size for name, params in by_name.items() if params.multivector_config}
     return VectorSpec(dense, multi, tuple(sparse or ()))

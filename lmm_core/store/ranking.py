@@ -34,19 +34,21 @@ def run_search(
     if not compared or search.limit < 1:
         return []
     depth = search.prefetch if len(search.vectors) > 1 else search.limit
-    asked = depth + MORE
-    lists = nearest(compared, asked)
-    while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in lists):
-        asked *= 4  # else the place would break ties
-        lists = nearest(compared, asked)
+    count = depth + MORE
+    lists = nearest(compared, count)
+    while count < MOST and any(_cut_among_equals(hits, depth, count) for hits in lists):
+        count *= 4  # else the place would break ties
+        lists = nearest(compared, count)
     lists = [sort_hits(hits)[:depth] for hits in lists]
     hits = lists[0] if len(lists) == 1 else sort_hits(fuse_ranks(lists).items())
     best = dict(hits[: search.limit])
     return [ScoredPoint(point.id, point.payload, best[point.id]) for point in retrieve(list(best))]
 
 
-def _cut_among_equals(hits: Sequence[Hit], depth: int, asked: int) -> bool:
-    return len(hits) >= asked and all(_equal(score, after) for (_, score), (_, after) in pairwise(hits[depth - 1 :]))
+def _cut_among_equals(hits: Sequence[Hit], depth: int, count: int) -> bool:
+    return len(hits) >= count and all(
+        _equal(score, following) for (_, score), (_, following) in pairwise(hits[depth - 1 :])
+    )
 
 
 def sort_hits(hits: Iterable[Hit]) -> list[Hit]:
@@ -60,8 +62,8 @@ def sort_hits(hits: Iterable[Hit]) -> list[Hit]:
     return [hit for group in groups for hit in (sorted(group) if len(group) > 1 else group)]
 
 
-def _equal(one: float, other: float) -> bool:
-    return abs(one - other) <= SAME * max(1.0, abs(one))
+def _equal(score: float, other: float) -> bool:
+    return abs(score - other) <= SAME * max(1.0, abs(score))
 
 
 def fuse_ranks(lists: Iterable[list[Hit]]) -> dict[str, float]:

@@ -14,9 +14,9 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-async def run_in_thread(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
+async def run_in_thread(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
     """Return the result of work in a thread. Cancelling does not stop running work."""
-    return await asyncio.wrap_future(_pool().submit(work, *given, **named))
+    return await asyncio.wrap_future(_pool().submit(work, *args, **kwargs))
 
 
 @cache
