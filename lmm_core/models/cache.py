@@ -79,16 +79,16 @@ class Cache:
     def clear(self) -> CacheSize:
         """Empty the cache, even if unreadable. Return its former size."""
         try:
-            held = self.size()
+            size = self.size()
         except CacheError:
-            held = CacheSize(0, 0, 0)
+            size = CacheSize(0, 0, 0)
         self.close()
         try:
             for ending in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
         except OSError as error:
             raise CacheError(f"{self.path}: {error.strerror}") from None
-        return held
+        return size
 
     def close(self) -> None:
         """Close the file; the next use reopens it."""

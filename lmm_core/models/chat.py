@@ -100,9 +100,9 @@ class Usage:
         )
 
     def __str__(self) -> str:
-        sent = counted(self.requests, "request")
+        requests = counted(self.requests, "request")
         tokens = f"{self.tokens_in:,} + {self.tokens_out:,} tokens"
-        return f"{sent}, {tokens}, {self.cached} from cache"
+        return f"{requests}, {tokens}, {self.cached} from cache"
 
 
 _metered: ContextVar[Usage | None] = ContextVar("usage of a part of the work", default=None)

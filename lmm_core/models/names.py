@@ -56,11 +56,11 @@ def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
         return ModelName(FASTEMBED, model.strip())
     if name not in sources:
         family = next((maker for start, maker in _MAKERS.items() if name.startswith(start)), "")
-        meant = (
+        problem = (
             f"did you mean {family}/{text.strip()}?" if family and not model else f"the source {source!r} is unknown."
         )
         raise ModelError(
-            f"{text!r}: {meant} "
+            f"{text!r}: {problem} "
             f"The sources are {', '.join([*sources, FASTEMBED, STAND_IN])}. "
             "A model is named source/model; [sources.NAME] in config.toml adds a source."
         )

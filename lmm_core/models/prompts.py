@@ -61,9 +61,9 @@ def language_of(code: str) -> str:
     """Return a language for a prompt: `German (de-AT)`, or "the language of the text"."""
     if not code.strip():
         return "the language of the text"
-    known = language_code(code)
-    name = language_name(known)
-    return f"{name} ({code})" if name != known else f"the language {code!r}"
+    normalized = language_code(code)
+    name = language_name(normalized)
+    return f"{name} ({code})" if name != normalized else f"the language {code!r}"
 
 
 SYSTEM = (
@@ -109,9 +109,9 @@ ANNOTATIONS = Prompt(
 )
 
 
-def annotate_prompt(wanted: tuple[str, ...], own: Mapping[str, str] = NOTHING_OWN) -> Prompt:
+def annotate_prompt(keys: tuple[str, ...], own: Mapping[str, str] = NOTHING_OWN) -> Prompt:
     """Return the prompt for questions, a summary, or both. own: custom templates by name."""
-    parts = [key for key in ("questions", "summary") if key in wanted]
+    parts = [key for key in ("questions", "summary") if key in keys]
     properties = {"questions": _QUESTIONS, "summary": _SUMMARY}
     lines = "\n".join(f"- `{key}`: {own.get(key) or WANTED[key]}" for key in parts)
     return replace(
@@ -164,13 +164,13 @@ ON_TOPIC_AGAIN = (
 def with_topic_check(request: Request, subjects: Sequence[str]) -> Request:
     """Extend a request for queries by a check against the subjects."""
     first, *between, last = request.messages
-    listed = enclose("subjects", "\n".join(f"- {subject}" for subject in subjects))
+    subject_list = enclose("subjects", "\n".join(f"- {subject}" for subject in subjects))
     schema = dict(request.schema or {})
     schema["properties"] = {"on_topic": {"type": "boolean"}, **schema.get("properties", {})}
     schema["required"] = ["on_topic", *schema.get("required", [])]
-    checked = replace(first, content=first.content + ON_TOPIC.format(subjects=listed))
-    again = replace(last, content=last.content + ON_TOPIC_AGAIN)
-    return replace(request, messages=(checked, *between, again), schema=schema)
+    checked = replace(first, content=first.content + ON_TOPIC.format(subjects=subject_list))
+    repeated = replace(last, content=last.content + ON_TOPIC_AGAIN)
+    return replace(request, messages=(checked, *between, repeated), schema=schema)
 
 
 RERANK = Prompt(
@@ -338,8 +338,8 @@ class KnownPrompt:
 def _known_prompt(name: str) -> KnownPrompt:
     prompt = _PROMPTS.get(name, ANNOTATIONS)
     text = WANTED.get(name, prompt.system)
-    held = {*fields_in(text), *OPTIONAL.intersection(fields_in(prompt.system + prompt.template))}
-    fields = {field: meaning for field, meaning in _FIELDS.items() if field in held}
+    names = {*fields_in(text), *OPTIONAL.intersection(fields_in(prompt.system + prompt.template))}
+    fields = {field: meaning for field, meaning in _FIELDS.items() if field in names}
     return KnownPrompt(name, PURPOSES[name], text, fields)
 
 
@@ -348,7 +348,7 @@ KNOWN = {name: _known_prompt(name) for name in PURPOSES}
 
 def read_prompt(name: str, path: Path) -> str:
     """Return a file's prompt as a `str.format` template, "" if equal to ours. Raise PromptError, with the file."""
-    known = KNOWN[name]
+    prompt = KNOWN[name]
     try:
         data = path.read_bytes() if path.is_file() else b""
         text = data.decode("utf-8-sig").strip()
@@ -356,11 +356,11 @@ def read_prompt(name: str, path: Path) -> str:
         raise PromptError(f"{path}: cannot be read: {error}") from None
     if not text or len(data) > MOST_BYTES:
         raise PromptError(f"{path}: should be a text file of at most {MOST_BYTES:,} bytes")
-    template = re.sub(rf"(\{{(?:{'|'.join(known.fields)})\}})|[{{}}]", lambda match: match[1] or 2 * match[0], text)
-    if missing := [field for field in known.needed if field not in fields_in(template)]:
-        fields = "; ".join(f"{{{field}}}: {known.fields[field]}" for field in missing)
+    template = re.sub(rf"(\{{(?:{'|'.join(prompt.fields)})\}})|[{{}}]", lambda match: match[1] or 2 * match[0], text)
+    if missing := [field for field in prompt.needed if field not in fields_in(template)]:
+        fields = "; ".join(f"{{{field}}}: {prompt.fields[field]}" for field in missing)
         raise PromptError(f"{path}: these fields are missing: {fields}")
-    return "" if text.split() == known.text.split() else template
+    return "" if text.split() == prompt.text.split() else template
 
 
 def as_written(template: str) -> str:

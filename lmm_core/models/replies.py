@@ -46,19 +46,19 @@ _THINKERS = re.compile(r"think|reason|qwq|(?<![a-z])r1(?![a-z\d])", re.I)
 _QUOTES = "`\"'“”"
 
 
-def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
+def unwrap(text: str, request: str = "", whole: bool = True) -> str:
     """Return a reply without thoughts and marks; "" if the model only thinks.
 
-    asked: the request, whose tags and marks may be the reply's subject
+    request: its tags and marks may be the reply's subject
     whole: False for a partial reply, without an end that may become a tag or a mark"""
     if not whole and not text.strip():
         return ""
-    said = _without_later_thoughts(_without_beginning(text, asked, whole), asked, whole)
-    if end := next((end for end in _END.finditer(said) if not _is_text(end["first"], end, asked)), None):
-        said = said[: end.start()]
-    if not whole and (begun := _BEGUN.search(said)):
-        said = said[: begun.start()]
-    return _without_fence(said, asked, whole)
+    reply = _without_later_thoughts(_without_beginning(text, request, whole), request, whole)
+    if end := next((end for end in _END.finditer(reply) if not _is_text(end["first"], end, request)), None):
+        reply = reply[: end.start()]
+    if not whole and (begun := _BEGUN.search(reply)):
+        reply = reply[: begun.start()]
+    return _without_fence(reply, request, whole)
 
 
 def thinks(text: str) -> bool:
@@ -78,8 +78,8 @@ def may_think_untagged(model: str, text: str = "") -> bool:
 class UnwrappedStream:
     """Shows an unwrapped reply on arrival. waits: for the end of thoughts without a first tag."""
 
-    def __init__(self, show: Callable[[str], None], asked: str, waits: bool = False) -> None:
-        self._show, self._asked, self._waits = show, asked, waits
+    def __init__(self, show: Callable[[str], None], request: str, waits: bool = False) -> None:
+        self._show, self._asked, self._waits = show, request, waits
         self._text = self.shown = ""
 
     def hear(self, part: str, thought: str = "") -> None:
@@ -93,58 +93,58 @@ class UnwrappedStream:
         """Show the rest."""
         self._show_rest(unwrap(self._text, self._asked))
 
-    def _show_rest(self, said: str) -> None:
-        if len(said) > len(self.shown) and said.startswith(self.shown):
-            rest, self.shown = said[len(self.shown) :], said
+    def _show_rest(self, reply: str) -> None:
+        if len(reply) > len(self.shown) and reply.startswith(self.shown):
+            rest, self.shown = reply[len(self.shown) :], reply
             self._show(rest)
 
 
-def _without_beginning(text: str, asked: str, whole: bool) -> str:
+def _without_beginning(text: str, request: str, whole: bool) -> str:
     """Remove thoughts and marks before the first word."""
-    said = text
+    reply = text
     while True:
-        start = said.lstrip()
+        start = reply.lstrip()
         if opener := _OPENER.match(start):
-            _, closed, said = start[opener.end() :].partition(_closer(opener[0]))
+            _, closed, reply = start[opener.end() :].partition(_closer(opener[0]))
             if not closed:
                 return ""
         elif not whole and _BEGUN.match(start):
             return ""
-        elif (head := _HEAD.match(start)) and head[0].strip() not in asked:
-            said = start[head.end() :]
+        elif (head := _HEAD.match(start)) and head[0].strip() not in request:
+            reply = start[head.end() :]
         else:
             break
-        said = said.lstrip()
-    first = _OPENER.search(said)
-    bare = _CLOSER.finditer(said, 0, first.start() if first else len(said))
-    ends = [closer.end() for closer in bare if not _is_text(closer[0], closer, asked)]
-    return said[ends[-1] :].lstrip() if ends else said
+        reply = reply.lstrip()
+    first = _OPENER.search(reply)
+    bare = _CLOSER.finditer(reply, 0, first.start() if first else len(reply))
+    ends = [closer.end() for closer in bare if not _is_text(closer[0], closer, request)]
+    return reply[ends[-1] :].lstrip() if ends else reply
 
 
-def _without_later_thoughts(said: str, asked: str, whole: bool) -> str:
+def _without_later_thoughts(reply: str, request: str, whole: bool) -> str:
     """Remove thoughts on lines of their own, outside code."""
-    parts, done, fenced, at = [], 0, False, 0
-    while line := _LATER.search(said, at):
+    parts, copied_to, fenced, at = [], 0, False, 0
+    while line := _LATER.search(reply, at):
         at, opener = line.end(), line["opener"]
         fenced ^= opener is None
-        if opener is None or fenced or opener in asked:
+        if opener is None or fenced or opener in request:
             continue
-        closed = said.find(_closer(opener), at)
-        parts.append(said[done : line.start()])
+        closed = reply.find(_closer(opener), at)
+        parts.append(reply[copied_to : line.start()])
         if closed < 0:
-            return said if whole else "".join(parts)
+            return reply if whole else "".join(parts)
         at = closed + len(_closer(opener))
-        done = at = len(said) - len(said[at:].lstrip())
-    return "".join(parts) + said[done:]
+        copied_to = at = len(reply) - len(reply[at:].lstrip())
+    return "".join(parts) + reply[copied_to:]
 
 
-def _without_fence(said: str, asked: str, whole: bool) -> str:
+def _without_fence(reply: str, request: str, whole: bool) -> str:
     """Remove a markdown fence around a complete reply; code stays fenced."""
     if not whole:
-        return "" if _MAY_BE_FENCED.match(said) else said
-    fenced = _FENCED.match(said)
-    is_text = not fenced or said.split(maxsplit=1)[0] in asked
-    return said if is_text or not fenced else fenced["said"].rstrip("\n")
+        return "" if _MAY_BE_FENCED.match(reply) else reply
+    fenced = _FENCED.match(reply)
+    is_text = not fenced or reply.split(maxsplit=1)[0] in request
+    return reply if is_text or not fenced else fenced["said"].rstrip("\n")
 
 
 def _closer(opener: str) -> str:
@@ -153,13 +153,13 @@ def _closer(opener: str) -> str:
     return _SPECIAL_CLOSERS.get(opener, f"</{opener[1:]}")
 
 
-def _is_text(mark: str, match: re.Match[str], asked: str) -> bool:
+def _is_text(mark: str, match: re.Match[str], request: str) -> bool:
     """Return True if a mark is text: in the request, quoted, or the end of an element."""
-    said, at = match.string, match.start()
-    line = said[said.rfind("\n", 0, at) + 1 : at]
-    around = said[at - 1 : at], said[at + len(mark) :][:1]
+    text, at = match.string, match.start()
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    around = text[at - 1 : at], text[at + len(mark) :][:1]
     quoted = all(sign and sign in _QUOTES for sign in around) or line.count("`") % 2 == 1
-    return quoted or mark in asked or (mark.startswith("</") and said.find(f"<{mark[2:]}", 0, at) >= 0)
+    return quoted or mark in request or (mark.startswith("</") and text.find(f"<{mark[2:]}", 0, at) >= 0)
 
 
 # Contents
@@ -187,9 +187,9 @@ def find_object(text: str) -> dict[str, Any]:
         at = text.find("{", at + 1)
         if at < 0:
             break
-        for read in (str, _repaired) if tried < _MOST_REPAIRED else (str,):
+        for prepare in (str, _repaired) if tried < _MOST_REPAIRED else (str,):
             with contextlib.suppress(ValueError, RecursionError):
-                value: dict[str, Any] = decoder.raw_decode(read(text[at:]))[0]
+                value: dict[str, Any] = decoder.raw_decode(prepare(text[at:]))[0]
                 return value
     raise ModelError(f"the reply is not JSON: {shown(text)}" if text.strip() else "the reply is empty")
 

@@ -82,10 +82,10 @@ class ModelSource:
     def detour(self) -> str:
         """Return a warning if a file replaces the server of one of our sources, or "". Show it before anything is
         sent."""
-        own, there = SOURCES.get(self.name), server_of(self.base_url)
-        if own is None or not self.server_file or self.local or there == server_of(own.base_url):
+        own, actual = SOURCES.get(self.name), server_of(self.base_url)
+        if own is None or not self.server_file or self.local or actual == server_of(own.base_url):
             return ""
-        return f"{self.server_file} sends what goes to `{self.name}` to {there}, not to {server_of(own.base_url)}"
+        return f"{self.server_file} sends what goes to `{self.name}` to {actual}, not to {server_of(own.base_url)}"
 
     def key(self) -> str:
         """Return the key, or "". Raise ModelError if it may not be sent to the server."""

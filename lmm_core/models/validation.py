@@ -57,7 +57,7 @@ _LEAST_REPEATED = 24  # words in the copies, without numbers
 _SHOWN = 60  # characters of a repetition in a message
 
 
-def repeated_in(text: str, known: str = "") -> str:
+def repeated_in(text: str, request: str = "") -> str:
     """Return words repeated over and over, or "". known: the request, whose repetitions do not count."""
     words = _words(text)
     last: dict[tuple[str, ...], int] = {}  # last position of the words before a place
@@ -73,7 +73,7 @@ def repeated_in(text: str, known: str = "") -> str:
         last[start] = at
         if period and run >= (_COPIES - 1) * period and lettered[at + 1] - lettered[at + 1 - run] >= _LEAST_REPEATED:
             repeated = " ".join(words[at - period + 1 : at + 1][:40])
-            if " ".join(_words(known)).count(repeated) < 2:
+            if " ".join(_words(request)).count(repeated) < 2:
                 return repeated
             period = 0
     return ""
@@ -115,15 +115,15 @@ class CheckedReply:
     remarks: tuple[str, ...] = ()
 
 
-def check_reply(text: str, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
+def check_reply(text: str, section: AnnotatorSection, keys: Sequence[str]) -> CheckedReply:
     checked = CheckedReply(text)
     try:
         values = {key.lower().strip(): value for key, value in find_object(text).items()}
     except ModelError as error:
-        checked.refused = dict.fromkeys(wanted, ReplyError(str(error)))
+        checked.refused = dict.fromkeys(keys, ReplyError(str(error)))
         return checked
     for key, check in (("questions", _check_questions), ("summary", _check_summary)):
-        if key in wanted:
+        if key in keys:
             try:
                 check(values.get(key), section, checked)
             except ReplyError as error:

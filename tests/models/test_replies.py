@@ -53,7 +53,7 @@ def test_what_is_said_stays(text):
     "text", ["The template ends with </think>", "It ends in <|im_end|>", "a\n<think>\nb\n</think>\nc"]
 )
 def test_marks_that_stand_in_the_request_are_what_is_said(text):
-    assert unwrap(text, asked=f"Shorten: {text} now") == text
+    assert unwrap(text, request=f"Shorten: {text} now") == text
 
 
 @pytest.mark.parametrize("opener", ["```markdown", "~~~md"])
@@ -61,7 +61,7 @@ def test_marks_that_stand_in_the_request_are_what_is_said(text):
 def test_a_fence_round_the_whole_answer_goes(opener, text):
     end = opener.rstrip("markdown")
     assert unwrap(f"<think>Hm.</think>{opener}\n{text}\n{end}\n<|im_end|>") == text
-    assert unwrap(f"{opener}\n{text}\n{end}", asked=opener) == f"{opener}\n{text}\n{end}"
+    assert unwrap(f"{opener}\n{text}\n{end}", request=opener) == f"{opener}\n{text}\n{end}"
 
 
 @pytest.mark.parametrize(

@@ -57,13 +57,13 @@ class Annotator(Protocol):
         """Return the error that makes retries useless, or None."""
         ...
 
-    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         """Return the annotations in `wanted` (`questions`, `summary`). Raise ModelError.
 
         instead: see `Request`."""
         ...
 
-    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
+    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
         """Return the tokens to send; 0 without a model."""
         ...
 

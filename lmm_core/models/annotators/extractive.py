@@ -61,10 +61,10 @@ class ExtractiveAnnotator:
     name = STAND_IN_NAME
     stopped = None
 
-    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         return extract(section)
 
-    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
+    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
         return 0
 
     async def close(self) -> None:
@@ -78,13 +78,15 @@ def extract(section: AnnotatorSection) -> Annotation:
     own = section.text if section.lead is None else section.lead
     title = " ".join(extract_prose(section.titles[-1]).split()) if section.titles else ""
     opening, sentences = _telling_sentences(own, title)
-    asked = [title] if _asks(title) else []
+    questions = [title] if _asks(title) else []
     terms = [
-        term for term in _terms(own, opening, sentences, title, section.types) if not (asked and _is_in(term, title))
+        term
+        for term in _terms(own, opening, sentences, title, section.types)
+        if not (questions and _is_in(term, title))
     ]
     question = _question_in(section.language, own) if terms else ""
-    asked += [question.format(term) for term in dict.fromkeys(terms) if question]
-    return Annotation(asked[:MOST_QUESTIONS], _summary(opening, title))
+    questions += [question.format(term) for term in dict.fromkeys(terms) if question]
+    return Annotation(questions[:MOST_QUESTIONS], _summary(opening, title))
 
 
 # Questions
@@ -166,9 +168,9 @@ def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
         may_name = number == 0 or "*" in paragraph or "_" in paragraph or any(word in lower for word in subject)
         if begins or (may_name and _IS_A.search(lower)):
             prose = extract_prose(paragraph, _LOST, _BOLD)
-            whole = [sentence for part in prose.split("\n") for sentence in whole_sentences(part)]
-            opening = whole[0] if number == 0 and whole else opening
-            sentences += whole
+            complete = [sentence for part in prose.split("\n") for sentence in whole_sentences(part)]
+            opening = complete[0] if number == 0 and complete else opening
+            sentences += complete
     return opening, sentences
 
 
@@ -184,9 +186,9 @@ def _paragraphs(markdown: str) -> Iterator[str]:
 
 
 def _without_divs(text: str) -> str:
-    depth, kept = 0, []
+    depth, lines = 0, []
     for line in text.split("\n"):
         if div := _DIV.match(line):
             depth = depth + 1 if div["opens"] else max(depth - 1, 0)
-        kept.append("" if div or depth else line)
-    return "\n".join(kept)
+        lines.append("" if div or depth else line)
+    return "\n".join(lines)

@@ -23,11 +23,11 @@ class LazyAnnotator:
     def stopped(self) -> ModelError | None:
         return self._failed or (self._made.stopped if self._made else None)
 
-    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        return await self._get().annotate(section, wanted, instead)
+    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
+        return await self._get().annotate(section, keys, instead)
 
-    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        return self._get().cost(section, wanted)
+    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
+        return self._get().cost(section, keys)
 
     async def close(self) -> None:
         if self._made:
@@ -51,10 +51,10 @@ class UnaskedAnnotator:
     name: str
     stopped: ModelError | None = None
 
-    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         return Annotation(["?"], "?")
 
-    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
+    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
         return 0
 
     async def close(self) -> None:

@@ -26,41 +26,41 @@ class ModelAnnotator:
     def stopped(self) -> ModelError | None:
         return self.asker.model.stopped
 
-    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
+    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         """See `Annotator`. Bad parts are requested once more, with the reasons."""
-        request = make_request(section, wanted, instead, self.own)
-        first = await self._ask(request, section, wanted)
+        request = make_request(section, keys, instead, self.own)
+        first = await self._ask(request, section, keys)
         if not first.refused:
             return Annotation(first.questions, first.summary, remarks=first.remarks)
-        left = [key for key in wanted if key in first.refused]
-        again = request_again(request, make_request(section, left, instead, self.own), first)
-        second = await self._ask(again, section, left)
-        if len(second.refused) == len(wanted):
+        refused_keys = [key for key in keys if key in first.refused]
+        second_request = request_again(request, make_request(section, refused_keys, instead, self.own), first)
+        second = await self._ask(second_request, section, refused_keys)
+        if len(second.refused) == len(keys):
             raise ReplyError(f"{self.name}: {reasons(second)}")
         refused = {key: ReplyError(f"{self.name}: {reasons(second, key)}") for key in second.refused}
         questions, summary = first.questions or second.questions, first.summary or second.summary
         return Annotation(questions, summary, refused, first.remarks + second.remarks)
 
-    async def _ask(self, request: Request, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
+    async def _ask(self, request: Request, section: AnnotatorSection, keys: Sequence[str]) -> CheckedReply:
         """Return the checked reply; one without any good part is not cached."""
 
         def read(text: str) -> CheckedReply:
-            checked = check_reply(text, section, wanted)
-            if len(checked.refused) == len(wanted):
+            checked = check_reply(text, section, keys)
+            if len(checked.refused) == len(keys):
                 raise _NothingGood(checked)
             return checked
 
         try:
             return await self.asker.ask(request, read)
-        except _NothingGood as nothing:
-            return nothing.checked
+        except _NothingGood as error:
+            return error.checked
         except CutOffError as error:
             if repeated := repeated_in(error.text):
                 raise ModelError(f"{error}; {repetition_fault(repeated)}") from None
             raise
 
-    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        return count_tokens(make_request(section, wanted, own=self.own).text)
+    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
+        return count_tokens(make_request(section, keys, own=self.own).text)
 
     async def close(self) -> None:
         await self.asker.close()
@@ -82,7 +82,7 @@ def reasons(checked: CheckedReply, only: str = "") -> str:
 
 
 def make_request(
-    section: AnnotatorSection, wanted: Sequence[str], instead: str = "", own: Mapping[str, str] = NOTHING_OWN
+    section: AnnotatorSection, keys: Sequence[str], instead: str = "", own: Mapping[str, str] = NOTHING_OWN
 ) -> Request:
     """Return the request for a section's annotations. own: see `ModelAnnotator`."""
     items = "\n".join(f"- {summary}" for summary in section.summaries)
@@ -92,7 +92,7 @@ def make_request(
         "text": section.text,
         "summaries": f"\n\n<subsections>\n{items}\n</subsections>" if items else "",
     }
-    return annotate_prompt(tuple(wanted), own).request(values, instead)
+    return annotate_prompt(tuple(keys), own).request(values, instead)
 
 
 def request_again(before: Request, request: Request, reply: CheckedReply) -> Request:

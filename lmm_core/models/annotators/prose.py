@@ -123,5 +123,5 @@ def split_sentences(paragraph: str) -> list[str]:
 def whole_sentences(text: str) -> list[str]:
     """Return the whole sentences of plain text with one paragraph a line; fragments only if there is nothing else."""
     sentences = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
-    whole = [s for s in sentences if s[-1:] in ".!?…”。！？" and not s[:1].islower() and count_words(s) > 3]
-    return whole or [s for s in sentences if count_words(s) > 3]
+    complete = [s for s in sentences if s[-1:] in ".!?…”。！？" and not s[:1].islower() and count_words(s) > 3]
+    return complete or [s for s in sentences if count_words(s) > 3]

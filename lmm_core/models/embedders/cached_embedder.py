@@ -44,14 +44,14 @@ class CachedEmbedder(CacheUser):
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         keys = [self._key(text) for text in texts]
-        wanted = dict(zip(keys, texts, strict=True))
+        by_key = dict(zip(keys, texts, strict=True))
         none: dict[bytes, list[float]] = {}
-        vectors = self.use_cache(lambda cache: cache.find_vectors(list(wanted)), none)
-        embedded = len(wanted) - len(vectors)
-        await self._fill(vectors, {key: text for key, text in wanted.items() if key not in vectors})
+        vectors = self.use_cache(lambda cache: cache.find_vectors(list(by_key)), none)
+        embedded = len(by_key) - len(vectors)
+        await self._fill(vectors, {key: text for key, text in by_key.items() if key not in vectors})
         if len({len(vector) for vector in vectors.values()}) > 1:  # another model under the same name
-            vectors, embedded = {}, embedded + len(wanted)
-            await self._fill(vectors, wanted)
+            vectors, embedded = {}, embedded + len(by_key)
+            await self._fill(vectors, by_key)
         self.embedded += embedded
         self.hits += max(0, len(texts) - embedded)
         return [vectors[key] for key in keys]
@@ -61,7 +61,7 @@ class CachedEmbedder(CacheUser):
         if self.cache:
             self.cache.close()
 
-    async def _fill(self, vectors: dict[bytes, list[float]], wanted: Mapping[bytes, str]) -> None:
+    async def _fill(self, vectors: dict[bytes, list[float]], by_key: Mapping[bytes, str]) -> None:
         """Embed the missing texts. After an error, running groups finish and no other starts."""
         slots = asyncio.Semaphore(self._at_once)
         failed: list[ModelError] = []
@@ -78,8 +78,8 @@ class CachedEmbedder(CacheUser):
             self.use_cache(lambda cache: cache.keep_vectors(embedded), None)
             vectors.update(embedded)
 
-        remaining = iter(wanted)
-        groups = batches(list(wanted.values()), MOST_TEXTS, MOST_CHARACTERS)
+        remaining = iter(by_key)
+        groups = batches(list(by_key.values()), MOST_TEXTS, MOST_CHARACTERS)
         await asyncio.gather(*(work([next(remaining) for _ in group], group) for group in groups))
         if failed:
             raise failed[0]

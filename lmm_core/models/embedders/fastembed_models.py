@@ -81,8 +81,8 @@ def get_model(name: str = RECOMMENDED) -> str:
     """Download an embedding model or a cross-encoder, unless present. Return its name for `config.toml`.
 
     Raise ModelError if it does not exist or the download fails."""
-    known = [*_descriptions("dense"), *_descriptions("cross-encoder")]
-    model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), known)
+    descriptions = [*_descriptions("dense"), *_descriptions("cross-encoder")]
+    model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), descriptions)
     if _find(model) is None:
         _download(model)
     return f"{FASTEMBED}/{model.model}"
@@ -127,9 +127,9 @@ def _describe(name: str, models: list[BaseModelDescription]) -> BaseModelDescrip
     if name.lower() in by_name:
         return by_name[name.lower()]
     near = difflib.get_close_matches(name.lower(), by_name, 1)
-    meant = f"Did you mean {by_name[near[0]].model}? " if near else ""
+    hint = f"Did you mean {by_name[near[0]].model}? " if near else ""
     raise ModelError(
-        f"{FASTEMBED}/{name}: fastembed does not know this model. {meant}"
+        f"{FASTEMBED}/{name}: fastembed does not know this model. {hint}"
         "To see all models, run `lmm models list`. The name of a folder begins with ./ or /.",
         stop=True,
     )
@@ -170,7 +170,7 @@ def load_model(files: ModelFiles, kind: Kind) -> Any:
         from fastembed.common.model_description import ModelSource
 
         name = f"{_LOCAL}{fingerprint(files)}"
-        if name not in {listed.model for listed in model._list_supported_models()}:
+        if name not in {description.model for description in model._list_supported_models()}:
             source = ModelSource(hf=name)  # required but unused
             vectors = (_pooling(files.folder), True) if kind == "dense" else ()
             sizes = (files.dimensions,) if kind == "dense" else ()
@@ -226,7 +226,7 @@ def replace_surrogates(text: str) -> str:
 
 
 @contextmanager
-def fastembed_errors(said: str) -> Iterator[None]:
+def fastembed_errors(failure: str) -> Iterator[None]:
     """Turn every error of fastembed into a ModelError."""
     try:
         yield
@@ -234,4 +234,4 @@ def fastembed_errors(said: str) -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001  # tokenizers and onnxruntime raise bare Exceptions
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise ModelError(f"{said}: {reason}", stop=True) from None
+        raise ModelError(f"{failure}: {reason}", stop=True) from None

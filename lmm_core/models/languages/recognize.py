@@ -55,13 +55,13 @@ def _by_words(words: list[str]) -> str:
     count = len(words) - sum(map(str.isdigit, words))
     if count < _MANY:
         return ""
-    counts = Counter(chain.from_iterable(map(_having().__getitem__, words)))
+    counts = Counter(chain.from_iterable(map(_languages_with_word().__getitem__, words)))
     (most, code), (second, _) = sorted(((counts[code], code) for code in WITH_STOP_WORDS), reverse=True)[:2]
     return code if most > _SHARE * count and most > _AHEAD * second else ""
 
 
 @cache
-def _having() -> WordCache[tuple[str, ...]]:
+def _languages_with_word() -> WordCache[tuple[str, ...]]:
     """Return the languages in which a word is a stop word, cached."""
     return WordCache(lambda word: () if word.isdigit() else _languages().get(fold(word), ()))
 

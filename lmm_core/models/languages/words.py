@@ -54,7 +54,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "
 
 def find_words(text: str) -> list[str]:
     """Return the words of a text in lower case, then hyphenated ones as one, then code signs."""
-    return _letters_in(text) + [one + other for one, other in find_compounds(text)] + _signs_in(text)
+    return _letters_in(text) + [first + second for first, second in find_compounds(text)] + _signs_in(text)
 
 
 def find_compounds(text: str) -> list[tuple[str, str]]:
@@ -71,15 +71,15 @@ def _signs_in(text: str) -> list[str]:
 def _letters_in(text: str) -> list[str]:
     plain = text if text.isascii() else _without_typeset(text)
     if plain.isascii():
-        held = _with_held_points(_without_contractions(plain.lower()))
-        words = held.encode().translate(_BETWEEN_WORDS).decode().split()
+        prepared = _with_held_points(_without_contractions(plain.lower()))
+        words = prepared.encode().translate(_BETWEEN_WORDS).decode().split()
     else:
         composed = unicodedata.normalize("NFKC", text).lower()  # `é` is one letter, `ﬁ` two
-        held = _with_held_points(_without_contractions(composed))
-        words = _compiled(_WORD).findall(held.replace("_", " "))
-        if _compiled(_PAIRED).search(held):
+        prepared = _with_held_points(_without_contractions(composed))
+        words = _compiled(_WORD).findall(prepared.replace("_", " "))
+        if _compiled(_PAIRED).search(prepared):
             words = [part for word in words for part in _parts(word)]
-    return [part for word in words for part in _with_parts(word)] if _HELD in held else words
+    return [part for word in words for part in _with_parts(word)] if _HELD in prepared else words
 
 
 def _with_held_points(text: str) -> str:

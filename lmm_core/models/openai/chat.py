@@ -69,21 +69,21 @@ class Parameters:
         """Return the reply's limit in tokens."""
         return request.sampling.max_tokens or request.max_tokens + (THOUGHTS if self.thinks else 0)
 
-    def refused(self, said: str, param: str, body: Mapping[str, Any]) -> str:
+    def refused(self, message: str, param: str, body: Mapping[str, Any]) -> str:
         """Return the parameter that a server's error names, or "". said, param: the error's text and field."""
         sent_keys = [key for key in (_TEMPERATURE, _LIMIT, _NEW_LIMIT) if key in body]
-        named = next((key for key in sent_keys if key == param or re.search(rf"\b{key}\b", said)), "")
-        return named or (self.limit if self.limit in body and _COMPLETION in said else "")
+        parameter = next((key for key in sent_keys if key == param or re.search(rf"\b{key}\b", message)), "")
+        return parameter or (self.limit if self.limit in body and _COMPLETION in message else "")
 
-    def learn(self, key: str, said: str) -> bool:
+    def learn(self, key: str, message: str) -> bool:
         """Drop or rename a parameter. Return False if only its value was too large, so that later requests may use
         it."""
         if key == _TEMPERATURE:
             self.temperature = False
-        elif _TOO_LARGE.search(said):
+        elif _TOO_LARGE.search(message):
             return False
         else:
-            self.limit = _NEW_LIMIT if key == _LIMIT and _NEW_LIMIT in said else ""
+            self.limit = _NEW_LIMIT if key == _LIMIT and _NEW_LIMIT in message else ""
             self.thinks = self.thinks or self.limit == _NEW_LIMIT  # as do all models with the new name
         return True
 
@@ -135,9 +135,9 @@ class OpenAIChat:
         try:
             return await self._send(request, body, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if refused := self._refused(error, body):
-                again = self._learn(refused, error)
-                return await self._complete(request, show, limited and again)
+            if refused := self._refused_parameter(error, body):
+                keep_limit = self._learn(refused, error)
+                return await self._complete(request, show, limited and keep_limit)
             if is_too_long(error):
                 raise self._explain(error) from None
             if request.tools and "tool" in message_in(error):  # model or server without tool calls
@@ -157,13 +157,15 @@ class OpenAIChat:
         self._schemas = False
         return reply
 
-    def _refused(self, error: APIStatusError, body: dict[str, Any]) -> str:
+    def _refused_parameter(self, error: APIStatusError, body: dict[str, Any]) -> str:
         param = value_at(error.body, "param")
         return self._parameters.refused(message_in(error), param if isinstance(param, str) else "", body)
 
     def _learn(self, refused: str, error: APIStatusError) -> bool:
         if refused == "temperature" and self._parameters.temperature:
-            self._warn(f"{self.name} takes no temperature, and is asked without: {self._safe(message_in(error))}")
+            self._warn(
+                f"{self.name} takes no temperature, and is asked without: {self._without_key(message_in(error))}"
+            )
         return self._parameters.learn(refused, message_in(error))
 
     async def _send(self, request: Request, body: dict[str, Any], show: Show | None) -> Reply:
@@ -205,7 +207,7 @@ class OpenAIChat:
         choice = first_item(value_at(completion, "choices"))
         message = value_at(choice, "message")
         if message is None:
-            raise ModelError(f"{self.name}: {self._safe(no_choices(completion))}")
+            raise ModelError(f"{self.name}: {self._without_key(no_choices(completion))}")
         content = text_in(value_at(message, "content")).encode("utf-8", "replace").decode("utf-8")
         text = unwrap(content, request.text)
         self._untagged = self._untagged or may_think_untagged(self._model, content)
@@ -216,7 +218,7 @@ class OpenAIChat:
         self._count(reply)
         self._refuse_useless(reply, choice, self._parameters.most_tokens(request))
         if not text.strip() and not (reply.calls and request.tools):
-            raise ModelError(f"{self.name}: the model's reply was empty" + _beside(completion, reply))
+            raise ModelError(f"{self.name}: the model's reply was empty" + _describe_content(completion, reply))
         return reply
 
     def _count(self, reply: Reply) -> None:
@@ -226,7 +228,7 @@ class OpenAIChat:
     def _refuse_useless(self, reply: Reply, choice: Any, most: int) -> None:
         refusal, ended = value_at(value_at(choice, "message"), "refusal"), value_at(choice, "finish_reason")
         if refusal:
-            raise ModelError(f"{self.name}: the model refused: {self._safe(str(refusal))}")
+            raise ModelError(f"{self.name}: the model refused: {self._without_key(str(refusal))}")
         if ended == "length":
             raise CutOffError(
                 f"{self.name}: the reply was cut off after {counted(reply.tokens_out, 'token')}: its limit "
@@ -247,7 +249,7 @@ class OpenAIChat:
         mend = _mend(error)
         return ModelError(f"{explained}: {mend}", explained.stop) if mend else explained
 
-    def _safe(self, text: str) -> str:
+    def _without_key(self, text: str) -> str:
         return without_key(text, self._key)
 
 
@@ -258,7 +260,7 @@ def _thought_in(completion: Any) -> bool:
     return bool(thoughts) or thinks(text_in(value_at(message, "content")))
 
 
-def _beside(completion: Any, reply: Reply) -> str:
+def _describe_content(completion: Any, reply: Reply) -> str:
     """Describe the content of a reply without text."""
     if reply.calls:
         return " but called a tool, of which it has none"

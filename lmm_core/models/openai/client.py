@@ -82,9 +82,9 @@ async def _check_request(source: ModelSource, key: str, home: tuple[str, str, in
     Redirects may not lead to another server. Headers from OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like reach only
     OpenAI's own source."""
     if _server(request.url) != home:
-        there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
+        target = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         raise ModelError(
-            f"{source.name}: {shown_address(source.base_url)} redirects to {there}, and nothing is sent there: "
+            f"{source.name}: {shown_address(source.base_url)} redirects to {target}, and nothing is sent there: "
             "if that is the right address, use it instead",
             stop=True,
         )
@@ -171,7 +171,7 @@ def first_item(value: Any) -> Any:
 
 
 async def stream_completion(
-    client: AsyncOpenAI, body: dict[str, Any], shown: UnwrappedStream, name: str
+    client: AsyncOpenAI, body: dict[str, Any], viewer: UnwrappedStream, name: str
 ) -> dict[str, Any] | None:
     """Return a completion joined from its parts, shown on arrival; None if the server does not stream or end properly.
 
@@ -191,10 +191,10 @@ async def stream_completion(
                 refusals.append(text_in(value_at(delta, "refusal")))
                 thoughts.append("".join(text_in(value_at(delta, key)) for key in THOUGHT_KEYS))
                 _gather_calls(calls, delta)
-                shown.hear(texts[-1], thoughts[-1])
+                viewer.hear(texts[-1], thoughts[-1])
                 ended = value_at(choice, "finish_reason") or ended
         if ended:
-            shown.finish()
+            viewer.finish()
     except _transport_errors() as error:
         raise _stream_error(error, stream, name, any(texts)) from None
     except CutOffError:  # by the viewer: stop the server
@@ -209,8 +209,8 @@ async def stream_completion(
 async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream[object]:
     from openai import AsyncStream
 
-    asked = body | {"stream": True, "stream_options": {"include_usage": True}}
-    return await client.post(PATH, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
+    streamed_body = body | {"stream": True, "stream_options": {"include_usage": True}}
+    return await client.post(PATH, cast_to=object, body=streamed_body, stream=True, stream_cls=AsyncStream[object])
 
 
 def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begun: bool) -> Exception:
