@@ -45,8 +45,8 @@ class ConfigSettings(BaseSettings, ConfigTables):
     model_config = SettingsConfigDict(case_sensitive=True, validate_default=False)
     sources: dict[str, SourceOptions] = {}
 
-    def __init__(self, _file: Path | None = None, **given: Any) -> None:
-        layers = read_layers(_file or project_root(Path.cwd() / "-") / CONFIG_NAME, given)
+    def __init__(self, _file: Path | None = None, **values: Any) -> None:
+        layers = read_layers(_file or project_root(Path.cwd() / "-") / CONFIG_NAME, values)
         try:
             super().__init__(**layers.merged())
         except ValidationError as error:
@@ -135,12 +135,12 @@ def check_settings(layers: Layers) -> None:
 
 
 def _check_models(layers: Layers) -> None:
-    known = known_sources({name: ModelSource(name, "") for name in layers.source_names()})
+    sources = known_sources({name: ModelSource(name, "") for name in layers.source_names()})
     for keys in MODEL_KEYS.values():
         name = layers.value(*keys)
         if isinstance(name, str) and not is_default(name):
             try:
-                outside = leads_outside(parse_name(name, known), layers.file.parent)
+                outside = leads_outside(parse_name(name, sources), layers.file.parent)
             except ModelError as error:
                 layers.report(keys, str(error))
                 continue

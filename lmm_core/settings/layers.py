@@ -46,16 +46,16 @@ def read_environment(
     values: dict[Keys, Any] = {}
     variables: dict[Keys, str] = {}
     problems: list[str] = []
-    given = {name.upper(): text.strip() for name, text in os.environ.items() if is_setting(name) and text.strip()}
-    for variable, text in sorted(given.items()):
+    environment = {name.upper(): text.strip() for name, text in os.environ.items() if is_setting(name) and text.strip()}
+    for variable, text in sorted(environment.items()):
         keys = _keys_of(variable)
         if keys:
             values[keys], variables[keys] = _parsed(text, key_type(keys)), variable
         elif variable not in _ROLE_VARIABLES:
             problems.append(f"{variable}: unknown variable ({_hint(variable)})")
-    known = {*SOURCES, STAND_IN, FASTEMBED, SENTENCE_TRANSFORMERS, NONE, *sources}
-    known |= {keys[1] for keys in values if keys[0] == "sources"}
-    for keys, name, variable in _models(given, lambda keys: value(*keys) or values.get(keys), known):
+    source_names = {*SOURCES, STAND_IN, FASTEMBED, SENTENCE_TRANSFORMERS, NONE, *sources}
+    source_names |= {keys[1] for keys in values if keys[0] == "sources"}
+    for keys, name, variable in _models(environment, lambda keys: value(*keys) or values.get(keys), source_names):
         values[keys], variables[keys] = name, variable
     return values, variables, problems
 
@@ -79,11 +79,13 @@ def _parsed(text: str, kind: Any) -> Any:
 def _hint(variable: str) -> str:
     if variable.startswith("LMM_SOURCES__") and KEY_NAME.fullmatch(variable.rpartition("__")[2]):
         return "a key belongs in a variable of its own, and LMM_SOURCES__NAME__KEY_VARIABLE names that variable"
-    known = [*_VARIABLES, *_ROLE_VARIABLES]
-    return f"did you mean {difflib.get_close_matches(variable, known, 1, cutoff=0.0)[0]}?"
+    variables = [*_VARIABLES, *_ROLE_VARIABLES]
+    return f"did you mean {difflib.get_close_matches(variable, variables, 1, cutoff=0.0)[0]}?"
 
 
-def _models(given: dict[str, str], value: Callable[[Keys], Any], known: set[str]) -> Iterator[tuple[Keys, str, str]]:
+def _models(
+    environment: dict[str, str], value: Callable[[Keys], Any], source_names: set[str]
+) -> Iterator[tuple[Keys, str, str]]:
     """Yield each role's key, model name and variables.
 
     `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without source names a known one
@@ -91,12 +93,12 @@ def _models(given: dict[str, str], value: Callable[[Keys], Any], known: set[str]
     embedding model default to OpenAI."""
     above = ""
     for role, keys in MODEL_KEYS.items():
-        source = _first_set(given, f"SOURCE_{role}")
-        model = _first_set(given, f"MODEL_{role}", *(["MODEL"] if role == "MAJOR" else []))
-        names_source = given.get(model, "").partition("/")[0].lower() in known
+        source = _first_set(environment, f"SOURCE_{role}")
+        model = _first_set(environment, f"MODEL_{role}", *(["MODEL"] if role == "MAJOR" else []))
+        names_source = environment.get(model, "").partition("/")[0].lower() in source_names
         if not source and role in ("MAJOR", "MINOR") and not (names_source and model != "LMM_MODEL"):
-            source = _first_set(given, "SOURCE")
-        name = "/".join(given[variable] for variable in (source, model) if variable)
+            source = _first_set(environment, "SOURCE")
+        name = "/".join(environment[variable] for variable in (source, model) if variable)
         if model and not source and not names_source:
             name = f"{(above if role in ('MINOR', 'AUX') else '') or 'openai'}/{name}"
         if name:
@@ -104,10 +106,10 @@ def _models(given: dict[str, str], value: Callable[[Keys], Any], known: set[str]
         above = str(value(keys) or name or above).partition("/")[0].strip().lower()
 
 
-def _first_set(given: dict[str, str], *names: str) -> str:
+def _first_set(environment: dict[str, str], *names: str) -> str:
     """Return the first variable that is set and not `default`, or ""."""
     variables = (f"{PREFIX}{name}" for name in names)
-    return next((name for name in variables if not is_default(given.get(name, "default"))), "")
+    return next((name for name in variables if not is_default(environment.get(name, "default"))), "")
 
 
 # Layers
@@ -139,7 +141,7 @@ class Layers:
         """Add tables, and problems other than wrong types."""
         for section, table in tables.items():
             if section not in SECTIONS:
-                self.problems.append(f"{self._place((section,), origin)}: {_unknown((section,), SECTIONS)}")
+                self.problems.append(f"{self._place((section,), origin)}: {_describe_unknown((section,), SECTIONS)}")
             elif section == "spelling":
                 self.add((section,), table, origin)
             elif section == "sources" and isinstance(table, Mapping):
@@ -149,16 +151,18 @@ class Layers:
                 self._add_table((section,), table, origin)
 
     def _add_table(self, way: Keys, table: Any, origin: str) -> None:
-        name, known = ".".join(way), section_keys(way[0])
+        name, known_keys = ".".join(way), section_keys(way[0])
         if not isinstance(table, Mapping):
             self.problems.append(f"{self._place(way, origin)}: `{name}`: should be a table, [{name}] and its keys")
             return
         for key, value in table.items():
-            if key in known:
+            if key in known_keys:
                 value = str(value) if isinstance(value, PurePath) else value
                 self.add((*way, key), tuple(value) if isinstance(value, list) else value, origin)
             else:
-                self.problems.append(f"{self._place((*way, key), origin)}: {_unknown((*way, key), known)}")
+                self.problems.append(
+                    f"{self._place((*way, key), origin)}: {_describe_unknown((*way, key), known_keys)}"
+                )
 
     def add(self, keys: Keys, value: Any, origin: str) -> None:
         """Add a checked setting, unless a higher layer has it."""
@@ -200,9 +204,9 @@ class Layers:
     def place(self, keys: Keys) -> str:
         """Return the origin of a key, or of the nearest one given, because tables and missing keys have none."""
         for end in range(len(keys), 0, -1):
-            for given, setting in self.settings.items():
-                if given[:end] == keys[:end]:
-                    return self._place(given, setting.origin)
+            for setting_keys, setting in self.settings.items():
+                if setting_keys[:end] == keys[:end]:
+                    return self._place(setting_keys, setting.origin)
         return str(self.file)
 
     def report(self, keys: Keys, message: str) -> None:
@@ -220,7 +224,7 @@ def read_layers(file: Path, arguments: Mapping[str, Any]) -> Layers:
     """Return a project's settings. file: its `config.toml`, which may be missing. Raise ConfigError."""
     text, tables = read_tables(file)
     layers = Layers(file, text)
-    layers.add_tables({section: _plain(section, table) for section, table in arguments.items()}, _ARGUMENT)
+    layers.add_tables({section: _table_from_code(section, table) for section, table in arguments.items()}, _ARGUMENT)
     layers.add_tables(tables, _FILE)
     values, variables, problems = read_environment(layers.value, layers.source_names())
     layers.problems += problems
@@ -233,17 +237,18 @@ def read_layers(file: Path, arguments: Mapping[str, Any]) -> Layers:
     return layers
 
 
-def _unknown(keys: Keys, known: Collection[str]) -> str:
+def _describe_unknown(keys: Keys, known_keys: Collection[str]) -> str:
     name = ".".join(keys)
     if KEY_NAME.fullmatch(keys[-1]):
         where = "Put it into an environment variable, and name that variable with key_variable in [sources.NAME]"
         return f"unknown key `{name}`: a file must not hold the key of a service. {where}"
-    nearest = difflib.get_close_matches(keys[-1].lower(), {word.lower(): word for word in known}, 1)
-    meant = next((word for word in known if nearest and word.lower() == nearest[0]), "")
-    return f"unknown key `{name}` (known: {', '.join(known)}{f'; did you mean `{meant}`?' if meant else ''})"
+    nearest = difflib.get_close_matches(keys[-1].lower(), {word.lower(): word for word in known_keys}, 1)
+    suggestion = next((word for word in known_keys if nearest and word.lower() == nearest[0]), "")
+    hint = f"; did you mean `{suggestion}`?" if suggestion else ""
+    return f"unknown key `{name}` (known: {', '.join(known_keys)}{hint})"
 
 
-def _plain(section: str, value: Any) -> Any:
+def _table_from_code(section: str, value: Any) -> Any:
     """Return a table given in code as a dictionary; of an object, its non-default values.
 
     Each place of the index excludes the others."""

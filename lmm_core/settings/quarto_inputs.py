@@ -83,11 +83,11 @@ class DocumentFinder:
 
     def left_out_finder(self, paths: Sequence[Path]) -> Callable[[Path], bool]:
         """Return a predicate for documents in the paths that are not taken. It raises ConfigError and QuartoError."""
-        named = {os.path.realpath(path) for path in paths}
+        real_paths = {os.path.realpath(path) for path in paths}
         folders = [path for path in paths if path.is_dir()]
 
         def is_left_out(path: Path) -> bool:
-            if not is_document(path.name, INDEXED) or os.path.realpath(path) in named:
+            if not is_document(path.name, INDEXED) or os.path.realpath(path) in real_paths:
                 return False
             return any(is_inside(path, folder) and self.why_not(path, folder) != "" for folder in folders)
 
@@ -128,20 +128,24 @@ class DocumentFinder:
     def _report_no_pages(self, folder: Path, left_out: Sequence[Path], logger: LoggerBase) -> None:
         quarto = self._place(folder).quarto or self._place(left_out[0].parent).quarto or folder
         names = [path.relative_to(folder).as_posix() for path in left_out[:SHOWN]]
-        shown = ", ".join([*names, *(["…"] if len(left_out) > SHOWN else [])])
-        are, them = ("is no page", "it") if len(left_out) == 1 else ("are no pages", "them")
+        name_list = ", ".join([*names, *(["…"] if len(left_out) > SHOWN else [])])
+        are, pronoun = ("is no page", "it") if len(left_out) == 1 else ("are no pages", "them")
         in_file(logger, _as_typed(project_file(quarto) or quarto)).info(
-            f"{counted(len(left_out), 'document')} left out that {are} ({shown}); "
-            f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
+            f"{counted(len(left_out), 'document')} left out that {are} ({name_list}); "
+            f'to use {pronoun}, name {pronoun}, or set include = ["*"] in [files] of config.toml'
         )
 
 
 def _find_place(folder: Path) -> _FolderPlace:
-    document, here = folder.resolve() / "-", Path.cwd().resolve()
+    document, working_folder = folder.resolve() / "-", Path.cwd().resolve()
     root = project_root(document)
-    typed = document.relative_to(here).as_posix() if document.is_relative_to(here) else document.as_posix().lstrip("/")
-    named = document.relative_to(root).as_posix()
-    return _FolderPlace(root, quarto_folder(document), named.removesuffix("-"), typed.removesuffix("-"))
+    typed = (
+        document.relative_to(working_folder).as_posix()
+        if document.is_relative_to(working_folder)
+        else document.as_posix().lstrip("/")
+    )
+    path_in_project = document.relative_to(root).as_posix()
+    return _FolderPlace(root, quarto_folder(document), path_in_project.removesuffix("-"), typed.removesuffix("-"))
 
 
 def _read_rules(root: Path) -> tuple[Rules | None, Rules]:
@@ -150,8 +154,8 @@ def _read_rules(root: Path) -> tuple[Rules | None, Rules]:
 
 
 def _as_typed(path: Path) -> Path:
-    here = Path.cwd().resolve()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    working_folder = Path.cwd().resolve()
+    return path.relative_to(working_folder) if path.is_relative_to(working_folder) else path
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
@@ -161,9 +165,9 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
     Files outside the project are skipped with a warning. Raise QuartoError."""
     settings = read_project(folder)
     book = settings.get("book")
-    named = [*_chapters(book)] if isinstance(book, dict) else []
-    if named:
-        paths = [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
+    chapters = [*_chapters(book)] if isinstance(book, dict) else []
+    if chapters:
+        paths = [folder / name for name in dict.fromkeys(chapters) if (folder / name).is_file()]
         return only_inside(paths, folder, logger)
     output = folder / str(mapping_in(settings, "project").get("output-dir") or "_site")
     below = f"{os.path.normcase(output)}{os.sep}" if output.parts else ""
@@ -174,7 +178,7 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
     ]
     render = mapping_in(settings, "project").get("render")
     patterns = render if isinstance(render, list) else [render]
-    return _rendered(documents, [pattern for pattern in patterns if isinstance(pattern, str)], folder)
+    return _select_rendered(documents, [pattern for pattern in patterns if isinstance(pattern, str)], folder)
 
 
 def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
@@ -191,13 +195,13 @@ def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None =
     return inside
 
 
-def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
+def _select_rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
     """Return the matches of `render:` in pattern order, without exclusions by `!`
     (https://quarto.org/docs/reference/globs.html)."""
     names = {path.relative_to(folder).as_posix(): path for path in paths}
-    wanted = [read_patterns([_pattern(pattern)]) for pattern in patterns if not pattern.startswith("!")]
+    included = [read_patterns([_pattern(pattern)]) for pattern in patterns if not pattern.startswith("!")]
     excluded = read_patterns([pattern[1:] for pattern in patterns if pattern.startswith("!")])
-    chosen = [name for rules in wanted for name in names if matches(rules, name)] if wanted else list(names)
+    chosen = [name for rules in included for name in names if matches(rules, name)] if included else list(names)
     return [names[name] for name in dict.fromkeys(chosen) if not matches(excluded, name)]
 
 

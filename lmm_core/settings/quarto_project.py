@@ -158,8 +158,8 @@ def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Merge the files in `metadata-file` and `metadata-files` over settings; skip missing ones. Raise QuartoError."""
-    listed = settings.get("metadata-files")
-    names = [settings.get("metadata-file"), *(listed if isinstance(listed, list) else [])]
+    files = settings.get("metadata-files")
+    names = [settings.get("metadata-file"), *(files if isinstance(files, list) else [])]
     result = dict(settings)
     for name in names:
         file = folder / name.lstrip("/") if isinstance(name, str) and name else None
@@ -177,13 +177,13 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(old, dict) and isinstance(value, dict):
             result[key] = merged(old, value)
         elif isinstance(old, list) or isinstance(value, list):
-            result[key] = _joined(old, value)
+            result[key] = _join_values(old, value)
         else:
             result[key] = value
     return result
 
 
-def _joined(base: Any, over: Any) -> Any:
+def _join_values(base: Any, over: Any) -> Any:
     if not base or not over:
         return over or base
     values = [item for value in (base, over) for item in (value if isinstance(value, list) else [value])]
