@@ -162,20 +162,22 @@ def _missed(lines: Sequence[str], replacement: Replacement) -> str:
     return f"the SEARCH text is not in the file. The closest text is in line {at + 1}:\n{difference}"
 
 
-def _diff(there: Sequence[str], search: Sequence[str]) -> str:
-    marked = difflib.unified_diff(there, search, "file", "SEARCH", lineterm="")
-    return "\n".join(line for line in marked if not line.startswith("@@"))
+def _diff(lines: Sequence[str], search: Sequence[str]) -> str:
+    diff_lines = difflib.unified_diff(lines, search, "file", "SEARCH", lineterm="")
+    return "\n".join(line for line in diff_lines if not line.startswith("@@"))
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
     """Return the index of the longest match, else of a similar line, or None; blanks are ignored."""
-    there, wanted = ([line.strip() for line in part] for part in (lines[:_MOST], search))
-    run = difflib.SequenceMatcher(lambda line: not line, there, wanted, autojunk=False).find_longest_match()
-    if any(wanted[run.b : run.b + run.size]):
+    stripped, stripped_search = ([line.strip() for line in part] for part in (lines[:_MOST], search))
+    run = difflib.SequenceMatcher(lambda line: not line, stripped, stripped_search, autojunk=False).find_longest_match()
+    if any(stripped_search[run.b : run.b + run.size]):
         return max(0, run.a - run.b)
-    longest = max((line for line in wanted if len(line) <= _LONGEST), key=len, default="")
-    alike = difflib.get_close_matches(longest, {line for line in there if len(line) <= _LONGEST}, 1) if longest else []
-    return max(0, there.index(alike[0]) - wanted.index(longest)) if alike else None
+    longest = max((line for line in stripped_search if len(line) <= _LONGEST), key=len, default="")
+    alike = (
+        difflib.get_close_matches(longest, {line for line in stripped if len(line) <= _LONGEST}, 1) if longest else []
+    )
+    return max(0, stripped.index(alike[0]) - stripped_search.index(longest)) if alike else None
 
 
 # Mission and document
@@ -186,9 +188,9 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
     for replacement in missions:
         before = mission if mission is not None else llmd.mission.text if llmd.mission else ""
         search, new = plain_mission("\n".join(replacement.search)), plain_mission("\n".join(replacement.replace))
-        there, wanted = before.split("\n"), search.split("\n")
-        if _normalized(there) != _normalized(wanted):
-            difference = _diff(there, wanted)
+        current_lines, search_lines = before.split("\n"), search.split("\n")
+        if _normalized(current_lines) != _normalized(search_lines):
+            difference = _diff(current_lines, search_lines)
             message = f"SEARCH_MISSION differs from the mission: repeat all of it\n{difference}"
             problems.append(Problem(replacement.line, message))
         elif not new:

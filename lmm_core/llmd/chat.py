@@ -48,9 +48,9 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
     except ModelError as error:
         logger.error(f"entry {entry.number} was not answered: {error}", entry.line)
         return False
-    written = _save_reply(opened.file, entry, reply, logger)
+    is_saved = _save_reply(opened.file, entry, reply, logger)
     asker.forget(request)  # so that a retry gets another reply
-    return written
+    return is_saved
 
 
 def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
@@ -96,7 +96,7 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
     """Write a reply into the document's current version. Return True if that succeeded.
 
     Otherwise it is saved in a file beside the document. Raise OSError and MarkdownError."""
-    written = False
+    is_saved = False
     try:
         for _ in range(_ATTEMPTS):
             answered = _add_reply(parse_llmd(file.text), entry, reply)
@@ -104,12 +104,12 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
                 break
             try:
                 write_markdown(file.path, answered.text, file)
-                written = True
+                is_saved = True
                 return True
             except ChangedError:
                 file = read_markdown(file.path)
     finally:
-        if not written:
+        if not is_saved:
             text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
             keep_unmerged(file.path, [text], logger, "the entry has changed, or cannot take the reply, which")
     return False

@@ -223,8 +223,8 @@ class _DocumentReader:
         regions = Regions(text)
         self.lines = list(read_lines(text, regions))
         self.headings = read_headings(text, self.lines)
-        for start, what in regions.unclosed.items():
-            self._problem(start, f"this {what} is not closed, so it is read as text")
+        for start, kind in regions.unclosed.items():
+            self._problem(start, f"this {kind} is not closed, so it is read as text")
 
     def read(self) -> Llmd:
         name = self._name()
@@ -262,27 +262,27 @@ class _DocumentReader:
                 self._problem(heading.start, f"`## {title}` comes after `## {before}`: move it before")
         for title in SECTIONS:
             if title not in sections:
-                self._missing("##", title)
+                self._report_missing("##", title)
         return sections
 
-    def _missing(self, signs: str, title: str) -> None:
+    def _report_missing(self, signs: str, title: str) -> None:
         name = "Meta" if title == META else title
-        meant = re.compile(rf"^[ \t]*{signs}[ \t]*{name}\b", re.M | re.I).search(self.text)
-        hint = ". This one has no blank line before it, or comes after the thread" if meant else ""
-        self._problem(meant.start() if meant else 0, f"there is no heading `{signs} {title}`{hint}")
+        match = re.compile(rf"^[ \t]*{signs}[ \t]*{name}\b", re.M | re.I).search(self.text)
+        hint = ". This one has no blank line before it, or comes after the thread" if match else ""
+        self._problem(match.start() if match else 0, f"there is no heading `{signs} {title}`{hint}")
 
     def _meta(self, section: Heading, end: int) -> tuple[LlmdPart | None, LlmdPart | None, LlmdPart | None]:
-        heads = self._below(section, end)
+        heads = self._subheadings(section, end)
         parts: dict[str, LlmdPart] = {}
         for heading, stop in zip(heads, self._ends(heads, end), strict=True):
             parts.setdefault(heading.title, self._part(heading, stop))
         for title in (INSTRUCTIONS, TOOLS):
             if title not in parts:
-                self._missing("###", title)
+                self._report_missing("###", title)
         about = self._part(section, heads[0].start if heads else end)
         return about, parts.get(INSTRUCTIONS), parts.get(TOOLS)
 
-    def _below(self, section: Heading, end: int) -> list[Heading]:
+    def _subheadings(self, section: Heading, end: int) -> list[Heading]:
         return [heading for heading in self.headings if section.end <= heading.start < end]
 
     def _ends(self, headings: Sequence[Heading], end: int) -> list[int]:
@@ -295,14 +295,14 @@ class _DocumentReader:
         return LlmdPart(text.replace("\r\n", "\n"), line, start, start + len(text))
 
     def _skip_blank(self, start: int, end: int) -> int:
-        lead = self.text[start:end]
-        text = trim_blank_lines(lead)
-        return start + lead.index(text) if text else end
+        part = self.text[start:end]
+        text = trim_blank_lines(part)
+        return start + part.index(text) if text else end
 
     # Code
 
     def _files(self, section: Heading, end: int) -> dict[str, CodeFile]:
-        heads = self._below(section, end)
+        heads = self._subheadings(section, end)
         files: dict[str, CodeFile] = {}
         for heading, stop in zip(heads, self._ends(heads, end), strict=True):
             path = _path(heading.title)
@@ -350,7 +350,7 @@ class _DocumentReader:
     # Thread
 
     def _entries(self, section: Heading, end: int) -> tuple[ThreadEntry, ...]:
-        heads = self._below(section, end)
+        heads = self._subheadings(section, end)
         first = self._skip_blank(section.end, heads[0].start if heads else end)
         if first < (heads[0].start if heads else end):
             self._problem(first, "this text belongs to no entry: begin one with `### Entry 1`")
@@ -374,11 +374,11 @@ class _DocumentReader:
         reply_at = reply.start() if reply else end
         close = next((mark.start() for mark in marks if mark.start() > reply_at), end)
         newline = newline_of(self.text)
-        request = _spoken(self.text[human.end() if human else heading.end : reply_at], newline)
+        request = _entry_text(self.text[human.end() if human else heading.end : reply_at], newline)
         assistant, line = None, 0
         if reply:
             source = self.text[reply.end() : close]
-            assistant, line = _spoken(source, newline, is_reply=True), self._line(reply_at) + _lines_before(source)
+            assistant, line = _entry_text(source, newline, is_reply=True), self._line(reply_at) + _lines_before(source)
         return ThreadEntry(
             number, request or "", assistant, self._line(heading.start), line, heading.start, reply_at, close
         )  # fmt: skip
@@ -402,7 +402,7 @@ class _DocumentReader:
         self.problems.append(Problem(self._line(offset), message))
 
 
-def _spoken(source: str, newline: str, is_reply: bool = False) -> str | None:
+def _entry_text(source: str, newline: str, is_reply: bool = False) -> str | None:
     """Return the text after a mark with LF line ends, or None if empty."""
     text = source.rstrip(" \t\r\n")
     if newline == "\r\n":

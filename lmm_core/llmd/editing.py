@@ -56,7 +56,7 @@ def set_mission(llmd: Llmd, mission: str) -> Llmd:
     if not stands_alone(text):
         raise LlmdError("the mission leaves something open (a code fence, a comment, a tag): close it")
     edited = _splice(llmd, llmd.mission.start, llmd.mission.end, text)
-    return _checked(llmd, edited, {"mission": text}, "the mission has a heading of the format: take it out")
+    return _check_edit(llmd, edited, {"mission": text}, "the mission has a heading of the format: take it out")
 
 
 def plain_mission(text: str) -> str:
@@ -68,28 +68,30 @@ def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
     """Return the document with a file's new text; new files are added at the end. Raise LlmdError."""
     if llmd.code is None:
         raise LlmdError(f"the document has no `## {CODE}`")
-    shown, old = as_shown(content), llmd.files.get(path)
-    edited = _splice(llmd, old.start, old.end, _fence(llmd, old, shown)) if old else _add_file(llmd, path, shown)
+    normalized, old = as_shown(content), llmd.files.get(path)
+    edited = (
+        _splice(llmd, old.start, old.end, _fence(llmd, old, normalized)) if old else _add_file(llmd, path, normalized)
+    )
     language = old.language if old else _language(path)
-    files = {**{name: (file.language, file.content) for name, file in llmd.files.items()}, path: (language, shown)}
-    return _checked(llmd, edited, {"files": files}, f"{path}: its name or text does not fit into the code context")
+    files = {**{name: (file.language, file.content) for name, file in llmd.files.items()}, path: (language, normalized)}
+    return _check_edit(llmd, edited, {"files": files}, f"{path}: its name or text does not fit into the code context")
 
 
-def _fence(llmd: Llmd, old: CodeFile, shown: str) -> str:
+def _fence(llmd: Llmd, old: CodeFile, content: str) -> str:
     opened = FENCE.match(llmd.text, old.start)
     assert opened is not None
     fence = opened["fence"]
-    needed = fence_for(shown, fence[0])
+    needed = fence_for(content, fence[0])
     line = opened[0].rstrip("\r\n")
     if len(needed) > len(fence):
         line, fence = needed + line.removeprefix(fence), needed
-    return f"{line}\n{shown}{fence}"
+    return f"{line}\n{content}{fence}"
 
 
-def _add_file(llmd: Llmd, path: str, shown: str) -> str:
+def _add_file(llmd: Llmd, path: str, content: str) -> str:
     assert llmd.code is not None
-    fence = fence_for(shown)
-    text = f"### {path}\n\n{fence}{_language(path)}\n{shown}{fence}"
+    fence = fence_for(content)
+    text = f"### {path}\n\n{fence}{_language(path)}\n{content}{fence}"
     return _splice(llmd, llmd.code.end, llmd.code.end, text)
 
 
@@ -106,7 +108,7 @@ def remove_file(llmd: Llmd, path: str) -> Llmd:
     old = llmd.files[path]
     edited = llmd.text[: old.section] + llmd.text[old.section_end :]
     files = {name: (file.language, file.content) for name, file in llmd.files.items() if name != path}
-    return _checked(llmd, edited, {"files": files}, f"{path}: the file cannot be taken out of the code context")
+    return _check_edit(llmd, edited, {"files": files}, f"{path}: the file cannot be taken out of the code context")
 
 
 def add_changelog(llmd: Llmd, text: str) -> Llmd:
@@ -121,7 +123,7 @@ def add_changelog(llmd: Llmd, text: str) -> Llmd:
     if not stands_alone(entry):
         raise LlmdError(why)
     changelog = [*(item.text for item in llmd.changelog), entry]
-    return _checked(llmd, _add_item(llmd, entry), {"changelog": changelog}, why)
+    return _check_edit(llmd, _add_item(llmd, entry), {"changelog": changelog}, why)
 
 
 def _add_item(llmd: Llmd, entry: str) -> str:
@@ -149,18 +151,18 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
     # The mark may exist already
     end = entry.reply_at + len(llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n"))
     for spelling in _spellings(reply, newline_of(llmd.text)):
-        answered = parse_llmd(_put(llmd, entry.reply_at, end, spelling))
+        answered = parse_llmd(_replace_part(llmd, entry.reply_at, end, spelling))
         if _content_of(answered) == before | {"entries": entries}:
             return answered
     raise LlmdError(f"entry {entry.number}: a code fence, a comment or metadata before it is not closed: close it")
 
 
 def _spellings(reply: str, newline: str) -> Iterator[str]:
-    written = reply.replace("\n", newline)
+    reply_text = reply.replace("\n", newline)
     if stands_alone(reply):
-        yield "**Assistant:**" + (" " if _INLINE.match(reply) else newline * 2) + written
+        yield "**Assistant:**" + (" " if _INLINE.match(reply) else newline * 2) + reply_text
     fence = fence_for(reply)
-    yield f"**Assistant:**{newline * 2}{fence}reply{newline}{written}{newline}{fence}"
+    yield f"**Assistant:**{newline * 2}{fence}reply{newline}{reply_text}{newline}{fence}"
 
 
 def append_entry(llmd: Llmd) -> Llmd:
@@ -169,9 +171,9 @@ def append_entry(llmd: Llmd) -> Llmd:
         raise LlmdError(f"the document has no `## {THREAD}`")
     number = max([0, *(entry.number for entry in llmd.entries)]) + 1
     newline = newline_of(llmd.text)
-    edited = _put(llmd, len(llmd.text), len(llmd.text), f"### Entry {number}{newline * 2}**Human:** ")
+    edited = _replace_part(llmd, len(llmd.text), len(llmd.text), f"### Entry {number}{newline * 2}**Human:** ")
     entries = [*_content_of(llmd)["entries"], (number, "", None)]
-    return _checked(llmd, edited, {"entries": entries}, "the last entry leaves something open: close it")
+    return _check_edit(llmd, edited, {"entries": entries}, "the last entry leaves something open: close it")
 
 
 # Insertion
@@ -193,18 +195,18 @@ def stands_alone(text: str) -> bool:
 
 
 def _splice(llmd: Llmd, start: int, end: int, text: str) -> str:
-    return _put(llmd, start, end, text.replace("\n", newline_of(llmd.text)))
+    return _replace_part(llmd, start, end, text.replace("\n", newline_of(llmd.text)))
 
 
-def _put(llmd: Llmd, start: int, end: int, text: str) -> str:
+def _replace_part(llmd: Llmd, start: int, end: int, text: str) -> str:
     """Return the text with a part replaced, with blank lines around a formerly empty one."""
     head, tail, newline = llmd.text[:start], llmd.text[end:], newline_of(llmd.text)
     if blank(llmd.text[start:end]) and text:
         if not ends_blank(head):
             head += newline if head.endswith("\n") else newline * 2
         if not blank(tail):
-            lead = tail[: len(tail) - len(tail.lstrip(" \t\r\n"))].count("\n")
-            text += newline * max(0, 2 - lead)
+            newlines = tail[: len(tail) - len(tail.lstrip(" \t\r\n"))].count("\n")
+            text += newline * max(0, 2 - newlines)
         elif not tail and llmd.text.endswith("\n"):
             text += newline
     return head + text + tail
@@ -225,7 +227,7 @@ def _content_of(llmd: Llmd) -> Content:
     }
 
 
-def _checked(before: Llmd, text: str, changed: Content, why: str) -> Llmd:
+def _check_edit(before: Llmd, text: str, changed: Content, why: str) -> Llmd:
     """Return the edited document; raise LlmdError(why) if more than `changed` differs."""
     edited = parse_llmd(text)
     if _content_of(edited) != _content_of(before) | changed:

@@ -129,10 +129,10 @@ class Journal:
         """Return files changed since: path, bytes then, bytes now.
 
         Text appended to the document is ignored."""
-        now = [(change.path, change.new, read_bytes(self._place(change.path))) for change in applied.changes]
+        states = [(change.path, change.new, read_bytes(self._place(change.path))) for change in applied.changes]
         return [
             (path, new, data)
-            for path, new, data in now
+            for path, new, data in states
             if new != data and not (path == applied.document and new and data and data.startswith(new))
         ]
 

@@ -78,11 +78,11 @@ class _Malformed(Exception):
         self.problem = Problem(at + 1, message)
 
 
-def parse_reply(text: str, asked: str = "") -> ParsedReply:
+def parse_reply(text: str, request: str = "") -> ParsedReply:
     """Parse a reply without failing; errors are in `problems`.
 
-    asked: the request; its tags may be the reply's subject"""
-    answer = unwrap(text, asked)
+    request: its tags may be the reply's subject"""
+    answer = unwrap(text, request)
     thoughts = "\n" * text.count("\n", 0, max(0, text.rfind(answer)))  # keep the numbers of lines
     return _ReplyReader([line.removesuffix("\r") for line in f"{thoughts}{answer}".split("\n")]).read()
 
@@ -117,8 +117,8 @@ class _ReplyReader:
             elif mark:
                 raise _Malformed(at, f"`{line}` ends no block")
             elif _is_nearly_mark(line):
-                wanted = "write 5 to 9 signs, a blank and the name in capitals, on a line of its own"
-                raise _Malformed(at, f"`{line.strip()}` is not a mark: {wanted}")
+                advice = "write 5 to 9 signs, a blank and the name in capitals, on a line of its own"
+                raise _Malformed(at, f"`{line.strip()}` is not a mark: {advice}")
             elif fence := _FENCE.fullmatch(line):
                 self._count_fence(at, fence)
         except _Malformed as error:
@@ -172,17 +172,17 @@ class _ReplyReader:
     # Paths
 
     def _path(self, at: int) -> str:
-        before, path = self._before(at), ""
+        before, path = self._previous_line(at), ""
         if before is not None and before == self.opened:
             words = self.lines[before].strip().lstrip("`~").split()
             path = words[-1] if words and re.search(r"[./]", words[-1]) and words[-1][0] not in "{." else ""
-            before = self._before(before)
-        path = _plain(path) or (_read_path(self.lines[before]) if before is not None else "")
+            before = self._previous_line(before)
+        path = _plain_path(path) or (_read_path(self.lines[before]) if before is not None else "")
         if not path:
             raise _Malformed(at, "this block has no path: write it on the line before (in backticks, if it has blanks)")
         return path
 
-    def _before(self, at: int) -> int | None:
+    def _previous_line(self, at: int) -> int | None:
         return next((number for number in range(at - 1, self.done - 1, -1) if self.lines[number].strip()), None)
 
 
@@ -205,12 +205,12 @@ def _read_path(line: str) -> str:
     label = _LABEL.match(line := line.strip())
     path = line[label.end() if label else 0 :].removesuffix(":").strip("*").removesuffix(":").rstrip()
     if ticked := _TICKED.fullmatch(path):
-        return _plain(ticked[2].strip())
+        return _plain_path(ticked[2].strip())
     is_heading = label is not None and not re.search(r"[./]", path)
     is_text = re.search(r"\s|`|\*\*", path) or path.startswith(("<", ">", "#", "=", "~~~"))
-    return "" if is_heading or is_text else _plain(path)
+    return "" if is_heading or is_text else _plain_path(path)
 
 
-def _plain(path: str) -> str:
+def _plain_path(path: str) -> str:
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)
