@@ -86,7 +86,7 @@ class PlannedRequest:
 
     line: int
     titles: tuple[str, ...]
-    keys: list[str]
+    wanted: list[str]
     tokens: int
     certain: bool
 
@@ -390,7 +390,7 @@ class RagRun:
                 keys = needs.requested or self._finder.changeable_keys(node)
                 tokens = self.annotator.cost(needs.section, keys) if keys else 0
                 requests.append(PlannedRequest(node.line, needs.section.titles, keys, tokens, bool(needs.requested)))
-        return [request for request in requests if request.keys]
+        return [request for request in requests if request.wanted]
 
 
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:

@@ -170,7 +170,7 @@ def _print_requests(path: str, plan: RagPlan) -> None:
     for request in sorted(plan.requests, key=lambda request: request.line):
         doubt = "" if request.certain else " (if a summary below it changes)"
         title = "  " * (len(request.titles) - 1) + (request.titles[-1] if request.titles else "")
-        say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.keys)}{doubt}")
+        say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}{doubt}")
 
 
 def _print_sum(plans: Sequence[RagPlan]) -> None:
