@@ -145,13 +145,17 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 
 def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
     """Return a message if a Quarto project has cells that would not be run, since there is no Quarto."""
-    from .text import count_cells
-
     if not course.use_quarto or not project_file(course.folder):
         return []
-    count = sum(count_cells(page.file) for page in pages)
+    count = _count_cells(pages)
     advice = "Install it (pip install quarto-cli), or show the code without results: lmm course --no-quarto"
     return [f"Quarto is not installed, so {counted(count, 'cell')} would not be run. {advice}"] if count else []
+
+
+def _count_cells(pages: Sequence[Page]) -> int:
+    from .text import count_cells
+
+    return sum(count_cells(page.file) for page in pages)
 
 
 def annotate(course: Course) -> str:
@@ -173,12 +177,13 @@ def render(course: Course) -> str:
         return _render_with_quarto(course, course.quarto)
     from .site import write_site
 
+    pages = course.pages()
     with course.progress as progress:
-        pages = write_site(
-            course.pages(), course.folder, course.workshop.site, course.settings, course.logger, progress
-        )
+        count = write_site(pages, course.folder, course.workshop.site, course.settings, course.logger, progress)
     without = " (navigation, theme and formats of _quarto.yml need Quarto)" if course.settings else ""
-    return f"{counted(pages, 'page')}, by pandoc{without}"
+    cells = _count_cells(pages)
+    results = f"; {counted(cells, 'code cell')} shown without results" if cells else ""
+    return f"{counted(count, 'page')}, by pandoc{without}{results}"
 
 
 def _render_with_quarto(course: Course, quarto: str) -> str:
