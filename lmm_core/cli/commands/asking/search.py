@@ -129,7 +129,9 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     say(one_line(titles), nl=False, style="bold")
     say(one_line(badge))
     say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}{_page(payload)}")
-    for line in textwrap.wrap(textwrap.shorten(text, SNIPPET, placeholder=" …"), WIDTH, break_on_hyphens=False):
+    text = " ".join(text.split())
+    snippet = text[:SNIPPET] + ("…" if len(text) > SNIPPET else "")
+    for line in textwrap.wrap(snippet, WIDTH, break_long_words=False, break_on_hyphens=False):
         say(f"       {line}")
     say("")
 
