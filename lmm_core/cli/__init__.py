@@ -85,8 +85,8 @@ class _GroupedCommands(click.Group):
         # Import only the called command's module, for a fast start
         if cmd_name not in COMMANDS:
             return None
-        found = vars(import_module(f".commands.{COMMANDS[cmd_name].module}", __name__)).values()
-        return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
+        members = vars(import_module(f".commands.{COMMANDS[cmd_name].module}", __name__)).values()
+        return next(member for member in members if isinstance(member, click.Command) and member.name == cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["all"] = "--all" in args  # --help is processed before later options
@@ -106,11 +106,11 @@ class _GroupedCommands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = {**GROUPS, "More": MORE} if ctx.meta.get("all") else GROUPS
-        for title, commands in shown.items():
+        groups = {**GROUPS, "More": MORE} if ctx.meta.get("all") else GROUPS
+        for title, commands in groups.items():
             with formatter.section(title):
                 formatter.write_dl([(name, command.help) for name, command in commands.items()])
-        if shown is GROUPS:
+        if groups is GROUPS:
             formatter.write_paragraph()
             formatter.write_text(f"lmm --help --all lists {len(MORE)} more.")
 

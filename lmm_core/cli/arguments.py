@@ -87,17 +87,17 @@ def find_documents(
     Raise UsageError for a missing path, another type of file, or unreadable settings."""
     from ..settings.quarto_inputs import DocumentFinder
 
-    return _found(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
+    return _find_or_exit(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
 
 
 def find_all_documents(paths: tuple[Path, ...], logger: LoggerBase, endings: Sequence[str] = SUFFIXES) -> list[Path]:
     """Return documents as `find_documents` does, including those excluded by their project. Raise UsageError."""
     from ..markdown.files import find_markdown
 
-    return _found(lambda: find_markdown(list(paths), logger, endings))
+    return _find_or_exit(lambda: find_markdown(list(paths), logger, endings))
 
 
-def _found(find: Callable[[], list[Path]]) -> list[Path]:
+def _find_or_exit(find: Callable[[], list[Path]]) -> list[Path]:
     try:
         return find()
     except (FileNotFoundError, MarkdownError, QuartoError) as error:

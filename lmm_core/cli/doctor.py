@@ -64,16 +64,21 @@ def _project(online: bool) -> list[MachineFinding]:
             )
         ]
     file = project.root / CONFIG_NAME
-    found = [MachineFinding("config", str(file) if file.is_file() else "none (`lmm config init` writes one)")]
+    findings = [MachineFinding("config", str(file) if file.is_file() else "none (`lmm config init` writes one)")]
     names: dict[str, ModelName] = {}
     for role in ROLES:
         try:
             names[role] = model_name(project, role)
         except ModelError as error:
-            found.append(MachineFinding(role, str(error), ok=False))
+            findings.append(MachineFinding(role, str(error), ok=False))
         else:
-            found.append(_model(role, names[role], project))
-    return [*found, _index(project, online), *_quarto(project.root), *(_asked(names, project) if online else [])]
+            findings.append(_model(role, names[role], project))
+    return [
+        *findings,
+        _index(project, online),
+        *_quarto(project.root),
+        *(_try_models(names, project) if online else []),
+    ]
 
 
 def _quarto(root: Path) -> list[MachineFinding]:
@@ -102,7 +107,7 @@ def _index(project: Project, online: bool) -> MachineFinding:
     return MachineFinding("index", info.summary())
 
 
-def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:
+def _try_models(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:
     import asyncio
 
     from ..models.chat import run
@@ -203,16 +208,16 @@ def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding
 def _pandoc() -> MachineFinding:
     path = shutil.which("pandoc")
     if path is None and packaged_pandoc():
-        found = "not on PATH; `lmm pandoc` runs the one that came with lmm"
-        return MachineFinding("pandoc", found, False, True, "`lmm doctor --link` puts it beside lmm")
+        result = "not on PATH; `lmm pandoc` runs the one that came with lmm"
+        return MachineFinding("pandoc", result, False, True, "`lmm doctor --link` puts it beside lmm")
     if path is None:
         return MachineFinding("pandoc", "missing", False, advice=f"install it (pandoc.org), or run: {pandoc_command()}")
     version = _version(path)
     if version == (0,):
         return MachineFinding("pandoc", f"{path} does not run", ok=False, advice="install it again (pandoc.org)")
     ok = version >= OLDEST_PANDOC
-    shown = ".".join(map(str, version))
-    return MachineFinding("pandoc", f"{shown} ({path})", ok=ok, advice="" if ok else "2.17 or newer is needed")
+    version_text = ".".join(map(str, version))
+    return MachineFinding("pandoc", f"{version_text} ({path})", ok=ok, advice="" if ok else "2.17 or newer is needed")
 
 
 def path_command(folder: Path) -> str:
@@ -224,8 +229,8 @@ def path_command(folder: Path) -> str:
 
 def _version(path: str) -> tuple[int, ...]:
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
-        return tuple(int(part) for part in done.stdout.split()[1].split(".")[:3])
+        process = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        return tuple(int(part) for part in process.stdout.split()[1].split(".")[:3])
     except (OSError, subprocess.TimeoutExpired, IndexError, ValueError):
         return (0,)
 

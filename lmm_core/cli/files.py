@@ -72,7 +72,7 @@ def rewrite(
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
 
-    async def one(path: Path, logger: ReportPrinter) -> bool:
+    async def rewrite_file(path: Path, logger: ReportPrinter) -> bool:
         file = read_markdown(path)
         text = serialize_blocks(await work_on_file(file, work, logger))
         if text != file.text and diff:
@@ -82,7 +82,7 @@ def rewrite(
         return text != file.text
 
     verb = f"{WOULD}{done}" if check or diff else done
-    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details, finder)
+    outcomes = for_each(paths, rewrite_file, verb, as_json, quiet, models, tallies, details, finder)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)
@@ -90,7 +90,7 @@ def rewrite(
 
 def for_each(
     paths: tuple[Path, ...],
-    one: Callable[[Path, ReportPrinter], Awaitable[bool]],
+    work_on: Callable[[Path, ReportPrinter], Awaitable[bool]],
     verb: str,
     as_json: bool = False,
     quiet: bool = False,
@@ -99,13 +99,13 @@ def for_each(
     details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
 ) -> list[FileOutcome]:
-    """Run `one` on all files concurrently, print the results, and close the models.
+    """Run `work_on` on all files concurrently, print the results, and close the models.
 
-    one: returns True if it changed the file
+    work_on: returns True if it changed the file
     verb: see `rewrite`"""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, left_out, finder=finder)
-    outcomes = run(_work_on_all(files, one, quiet, models))
+    outcomes = run(_work_on_all(files, work_on, quiet, models))
     if as_json:
         beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
         print_json([_as_json(outcome, details) for outcome in (*beside, *outcomes)])
@@ -122,17 +122,17 @@ def _as_json(outcome: FileOutcome, details: Mapping[Path, str]) -> dict[str, Any
 def _print_outcomes(
     outcomes: Sequence[FileOutcome], verb: str, tallies: Mapping[Path, Tally], details: Mapping[Path, str], cost: str
 ) -> None:
-    changed = [(outcome.path, _became(outcome, verb, tallies)) for outcome in outcomes if outcome.changed]
+    changed = [(outcome.path, _describe_change(outcome, verb, tallies)) for outcome in outcomes if outcome.changed]
     for name, became in changed:
         detail = details.get(Path(name))
         say(f"{became}: {name}{f': {detail}' if detail else ''}", err=True)
-    sum_up, whole = total(tallies.values()), sum(became == verb for _, became in changed)
-    say(f"{whole} of {len(outcomes)} files {verb}{sum_up.by_annotators}{cost}", err=True)
+    sum_up, complete = total(tallies.values()), sum(became == verb for _, became in changed)
+    say(f"{complete} of {len(outcomes)} files {verb}{sum_up.by_annotators}{cost}", err=True)
     if sum_up.left_out:
         say(sum_up.left_out, err=True)
 
 
-def _became(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> str:
+def _describe_change(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> str:
     tally = tallies.get(Path(outcome.path))
     if tally is None or (tally.written and not tally.failed):
         return verb
@@ -142,7 +142,7 @@ def _became(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> s
 
 
 async def _work_on_all(
-    paths: list[Path], one: Callable[[Path, ReportPrinter], Awaitable[bool]], quiet: bool, models: Models | None
+    paths: list[Path], work_on: Callable[[Path, ReportPrinter], Awaitable[bool]], quiet: bool, models: Models | None
 ) -> list[FileOutcome]:
     places = asyncio.Semaphore(FILES_AT_ONCE)
 
@@ -154,7 +154,7 @@ async def _work_on_all(
             logger = ReportPrinter(quiet)
             changed = False
             try:
-                changed = await one(path, logger)
+                changed = await work_on(path, logger)
             except (OSError, MarkdownError) as error:
                 report_failure(error, path, logger)
             return FileOutcome(str(path), changed, [asdict(report) for report in logger.reports])

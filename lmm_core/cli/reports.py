@@ -72,8 +72,8 @@ def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
 
 def shorten(path: Path) -> Path:
     """Return a path relative to the working folder if it is inside."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    working_folder = Path.cwd()
+    return path.relative_to(working_folder) if path.is_relative_to(working_folder) else path
 
 
 def exit_with_status(logger: ReportPrinter) -> NoReturn:

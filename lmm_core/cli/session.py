@@ -102,9 +102,9 @@ class SavedFiles:
         """Return changes since the last look (at first, all documents), or None.
 
         Raise ConfigError and QuartoError; a later look then reports the changes."""
-        there = [path for path in self.paths if path.exists()]
+        existing = [path for path in self.paths if path.exists()]
         # before the work, to notice concurrent saves
-        stamps = {path: stamp for path in self._walked(there) if (stamp := _stamp(path)) is not None}
+        stamps = {path: stamp for path in self._walk_documents(existing) if (stamp := _stamp(path)) is not None}
         saved = [path for path in stamps if self._stamps.get(path) != stamps[path] and not self._is_own(path)]
         away = {path for path in self._documents if path not in stamps}
         gone = away & self._away  # missing twice: an editor removes a file briefly when replacing it
@@ -112,29 +112,29 @@ class SavedFiles:
         self._stamps = {path: stamp for path, stamp in (self._stamps | stamps).items() if path not in gone}
         self._documents = [path for path in self._documents if path not in gone]
         self.postpone(Saved(saved, sorted(gone)))
-        return self._report(there) if saved or gone else None
+        return self._report(existing) if saved or gone else None
 
     def postpone(self, saved: Saved) -> None:
         """Report again with the next change, after failed work."""
         self._waiting.paths.extend(saved.paths)
         self._waiting.gone.extend(saved.gone)
 
-    def _walked(self, there: Sequence[Path]) -> Iterable[Path]:
+    def _walk_documents(self, existing: Sequence[Path]) -> Iterable[Path]:
         try:
-            return dict.fromkeys([*find_markdown(list(there), endings=self.endings), *self._documents])
+            return dict.fromkeys([*find_markdown(list(existing), endings=self.endings), *self._documents])
         except FileNotFoundError:  # being replaced
             return self._documents
 
-    def _report(self, there: Sequence[Path]) -> Saved | None:
-        found = replace(self.finder).find(
-            there, endings=self.endings
+    def _report(self, existing: Sequence[Path]) -> Saved | None:
+        documents = replace(self.finder).find(
+            existing, endings=self.endings
         )  # a new finder, because settings may have changed
-        self._stamps = {path: stamp for path in found if (stamp := _stamp(path)) is not None} | self._stamps
+        self._stamps = {path: stamp for path in documents if (stamp := _stamp(path)) is not None} | self._stamps
         before, waiting = self._documents, self._waiting
-        paths = [path for path in found if path in waiting.paths or path not in before]
-        left_out = [path for path in before if path not in found and path not in self._away]
-        self._documents, self._waiting = [*found, *self._away.difference(found)], Saved([])
-        saved = Saved(paths, [path for path in (*waiting.gone, *left_out) if path not in found])
+        paths = [path for path in documents if path in waiting.paths or path not in before]
+        left_out = [path for path in before if path not in documents and path not in self._away]
+        self._documents, self._waiting = [*documents, *self._away.difference(documents)], Saved([])
+        saved = Saved(paths, [path for path in (*waiting.gone, *left_out) if path not in documents])
         return saved if saved.paths or saved.gone else None
 
     def _is_own(self, path: Path) -> bool:

@@ -100,7 +100,7 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
     from ...course.run import open_course
 
     logger = ReportPrinter()
-    wanted = _wanted_steps(steps)
+    chosen = _chosen_steps(steps)
     if not folder.is_dir():
         raise click.UsageError(f"{folder}: no such folder")
     try:
@@ -108,34 +108,34 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
     except LmmError as error:
         raise click.UsageError(str(error)) from None
     opened.progress = ProgressBar(as_json, "pages")
-    opened.annotate = steps is not None and "annotate" in wanted
-    done = _run_steps(opened, wanted)
+    opened.annotate = steps is not None and "annotate" in chosen
+    results = _run_steps(opened, chosen)
     if as_json:
-        print_json([asdict(result) for result in done])
-    elif done and done[-1].ok and done[-1].step == "site":
+        print_json([asdict(result) for result in results])
+    elif results and results[-1].ok and results[-1].step == "site":
         say(f"To look at the site, open {shorten(opened.workshop.published / 'index.html')}", err=True)
-    sys.exit(0 if all(result.ok for result in done) else 1)
+    sys.exit(0 if all(result.ok for result in results) else 1)
 
 
-def _run_steps(opened: Course, wanted: Sequence[str]) -> list[StepResult]:
+def _run_steps(opened: Course, chosen: Sequence[str]) -> list[StepResult]:
     """Run steps and print their results, in the course's folder.
 
     Without a config.toml, `_quarto.yml` or `.git`, the index belongs into the working folder."""
     from ...course.run import run_steps
 
-    done = []
+    results = []
     with chdir(opened.folder):
-        for result in run_steps(opened, wanted, lambda name: say(f"{name}:", err=True)):
-            done.append(result)
+        for result in run_steps(opened, chosen, lambda name: say(f"{name}:", err=True)):
+            results.append(result)
             _print_step(result)
-    return done
+    return results
 
 
-def _wanted_steps(said: str | None) -> list[str]:
+def _chosen_steps(option: str | None) -> list[str]:
     """Return the steps to run. Raise UsageError for unknown ones, or for `site` without render and leaks."""
-    if said is None:
+    if option is None:
         return [*_STEPS]
-    steps = said.replace(",", " ").split()
+    steps = option.replace(",", " ").split()
     if unknown := [step for step in steps if step not in _STEPS]:
         raise click.UsageError(f"--steps: there is no step {unknown[0]} (there are {', '.join(_STEPS)})")
     if "site" in steps and not {"render", "leaks"} <= set(steps):
@@ -147,8 +147,8 @@ def _print_step(result: StepResult) -> None:
     if result.skipped:
         say(f"  skipped ({result.said})", err=True)
         return
-    said = f": {result.said}" if result.said else ""
-    say(f"  {'done' if result.ok else 'failed'} in {result.seconds:.1f} s{said}", err=True)
+    remark = f": {result.said}" if result.said else ""
+    say(f"  {'done' if result.ok else 'failed'} in {result.seconds:.1f} s{remark}", err=True)
 
 
 @click.command("leak-check")
@@ -175,26 +175,26 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
             "after it"
         )
     report_typos(files, project.rules, logger)
-    found = look_for_leaks(output, files, project, logger, ask=_ask(project))
+    findings = look_for_leaks(output, files, project, logger, ask=_ask(project))
     if as_json:
-        print_json({**asdict(found), "leaks": [_as_text(asdict(leak)) for leak in found.leaks]})
+        print_json({**asdict(findings), "leaks": [_as_text(asdict(leak)) for leak in findings.leaks]})
     else:
-        _print_leaks(found)
-    if not found.files:
+        _print_leaks(findings)
+    if not findings.files:
         logger.error(f"{output}: none of its files could be searched")
-    if found.leaks:
+    if findings.leaks:
         sys.exit(1)
     exit_with_status(logger)
 
 
-def _print_leaks(found: Findings) -> None:
-    for leak in found.leaks:
+def _print_leaks(findings: Findings) -> None:
+    for leak in findings.leaks:
         say(one_line(f'{leak.place}: {leak.source}:{leak.line}: "{leak.text}…"'))
-    files, parts = counted(found.files, "file"), counted(found.parts, "part")
-    sought = f" for {parts} left out of the notes" if found.parts or found.passed_over else ""
-    say(f"looked in {files}{sought}: {found.result}", err=True)
-    if found.doubt:
-        say(found.doubt, err=True)
+    files, parts = counted(findings.files, "file"), counted(findings.parts, "part")
+    sought = f" for {parts} left out of the notes" if findings.parts or findings.passed_over else ""
+    say(f"looked in {files}{sought}: {findings.result}", err=True)
+    if findings.doubt:
+        say(findings.doubt, err=True)
 
 
 def _as_text(leak: dict[str, object]) -> dict[str, object]:
@@ -226,8 +226,8 @@ def _inputs(project: Project, output: Path) -> list[Path]:
     from ...settings.quarto_inputs import find_inputs, with_included
 
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
-    found = with_included(inputs, project.root)
-    return [shorten(path) for path in found]
+    documents = with_included(inputs, project.root)
+    return [shorten(path) for path in documents]
 
 
 def _stop(message: str) -> NoReturn:

@@ -52,25 +52,26 @@ def md_index(
             database = database_at(project, db_root)
             return await index_folder(database, models, root, name, description, ignore, bar.expect, bar.add, logger)
 
-    done = _run_and_close(work, models, logger)
-    if done is None:
+    indexed = _run_and_close(work, models, logger)
+    if indexed is None:
         sys.exit(1)
-    for one in done.skipped:
-        logger.report(Report("warning", f"skipped: {one.reason}", str(root / one.doc_path)))
+    for file in indexed.skipped:
+        logger.report(Report("warning", f"skipped: {file.reason}", str(root / file.doc_path)))
     seconds = time.monotonic() - began
     if as_json:
-        print_json({**asdict(done), "seconds": round(seconds, 2)})
+        print_json({**asdict(indexed), "seconds": round(seconds, 2)})
     elif not quiet:
-        say(f"{_describe(done)}, {seconds:.1f} s", err=True)
+        say(f"{_describe(indexed)}, {seconds:.1f} s", err=True)
     exit_with_status(logger)
 
 
-def _describe(done: Indexed) -> str:
-    skipped = f", {len(done.skipped)} skipped" if done.skipped else ""
-    removed = f", {done.removed} gone" if done.removed else ""
+def _describe(indexed: Indexed) -> str:
+    skipped = f", {len(indexed.skipped)} skipped" if indexed.skipped else ""
+    removed = f", {indexed.removed} gone" if indexed.removed else ""
     return (
-        f"{done.name}: {counted(done.files, 'file')} ({done.read} read, {done.unchanged} unchanged"
-        f"{removed}{skipped}), {counted(done.snippets, 'snippet')} ({done.written} written, {done.dropped} removed)"
+        f"{indexed.name}: {counted(indexed.files, 'file')} ({indexed.read} read, {indexed.unchanged} unchanged"
+        f"{removed}{skipped}), {counted(indexed.snippets, 'snippet')} "
+        f"({indexed.written} written, {indexed.dropped} removed)"
     )
 
 
@@ -99,15 +100,15 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
         finally:
             await indexes.close()
 
-    found = _run_and_close(work, models, logger)
-    if found is None:
+    hits = _run_and_close(work, models, logger)
+    if hits is None:
         sys.exit(1)
     if as_json:
-        print_json([asdict(match) for match in found])
+        print_json([asdict(hit) for hit in hits])
     else:
-        for match in found:
-            _print_hit(match, full)
-        if not found:
+        for hit in hits:
+            _print_hit(hit, full)
+        if not hits:
             say("nothing was found", err=True)
 
 

@@ -43,8 +43,8 @@ def _target(path: Path, output: Path | None, count: int) -> Path:
 
 def _import(path: Path, target: Path, paths: tuple[Path, ...], logger: ReportPrinter) -> None:
     try:
-        made = import_document(path, f"{target.stem}_files")
-        _write(made, target, paths)
+        document = import_document(path, f"{target.stem}_files")
+        _write(document, target, paths)
     except OSError as error:
         report_failure(error, path, logger)
     except MarkdownError as error:
@@ -53,13 +53,13 @@ def _import(path: Path, target: Path, paths: tuple[Path, ...], logger: ReportPri
         logger.error(str(error))
     else:
         say(f"imported: {path} -> {target}", err=True)
-        for remark in made.remarks:
+        for remark in document.remarks:
             logger.warning(f"{path}: {remark}")
 
 
-def _write(made: ImportedDocument, target: Path, paths: tuple[Path, ...]) -> None:
-    files = {target.parent / f"{target.stem}_files" / name: data for name, data in made.pictures.items()}
-    files[target] = made.text.encode("utf-8")
+def _write(document: ImportedDocument, target: Path, paths: tuple[Path, ...]) -> None:
+    files = {target.parent / f"{target.stem}_files" / name: data for name, data in document.pictures.items()}
+    files[target] = document.text.encode("utf-8")
     for file, data in files.items():
         check_output(file, paths, text_follows=True)
         check_replaced(file, data)

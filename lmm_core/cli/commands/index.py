@@ -148,14 +148,14 @@ def _print_info(as_json: bool) -> None:
 
     project, logger = searched_project(), ReportPrinter()
     try:
-        found = index_info(project)
+        info = index_info(project)
     except StoreError as error:
         logger.error(str(error))
         sys.exit(1)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(info))
         return
-    for line in found.lines():
+    for line in info.lines():
         say(one_line(line))
 
 
@@ -163,11 +163,11 @@ def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
     from ..session import is_done, say_at
 
     counts: list[Counts | None] = []
-    done = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
-    for one in counts:
-        if one is not None and (one.written or one.moved or one.removed) and not quiet:
-            say_at(one.describe())
-    return done and None not in counts
+    is_complete = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
+    for run_counts in counts:
+        if run_counts is not None and (run_counts.written or run_counts.moved or run_counts.removed) and not quiet:
+            say_at(run_counts.describe())
+    return is_complete and None not in counts
 
 
 # Chunks
@@ -186,14 +186,14 @@ def chunks(paths: tuple[Path, ...], finder: DocumentFinder, markdown: bool, as_j
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
     try:
-        found = encode_files(files, project_at, logger, Models(warn=warn))
+        encoded = encode_files(files, project_at, logger, Models(warn=warn))
     except (ModelError, StoreError) as error:
         logger.error(str(error))
         exit_with_status(logger)
     if as_json:
-        print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in found])
+        print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in encoded])
     else:
-        for chunk in found:
+        for chunk in encoded:
             _print_text(chunk) if markdown else _print_chunk(chunk)
     exit_with_status(logger)
 

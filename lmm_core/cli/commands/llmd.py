@@ -57,14 +57,14 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
     from ...llmd.project import new_document
 
     logger = _EscapingPrinter()
-    named = _find_files(code, files)
+    code_files = _find_files(code, files)
     if document.exists() or document.is_symlink():
         raise click.UsageError(f"{document}: already exists, so nothing was written")
-    check_written(document, named, MARKDOWN)
+    check_written(document, code_files, MARKDOWN)
 
     def work() -> None:
-        shown = new_document(document, name.strip() or document.stem, named, logger)
-        say(f"{document}: {counted(shown, 'file')} in its code context. Write what you want into it.", err=True)
+        count = new_document(document, name.strip() or document.stem, code_files, logger)
+        say(f"{document}: {counted(count, 'file')} in its code context. Write what you want into it.", err=True)
 
     _reporting(document, logger, work)
 
@@ -73,16 +73,16 @@ def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path
     """Return named and matching files, sorted, without duplicates.
 
     Raise UsageError for a folder or a pattern without matches."""
-    found = list(files)
+    chosen = list(files)
     for pattern in patterns:
         names = glob.glob(pattern, recursive=True)  # noqa: PTH207 (skips hidden files, as a shell does)
         matches = [path for path in map(Path, sorted(names)) if not path.is_dir()]
         if not matches and not Path(pattern).is_dir():
             raise click.UsageError(f"--code: no file matches {pattern!r}")
-        found += matches or [Path(pattern)]
-    if folders := [str(path) for path in found if path.is_dir()]:
+        chosen += matches or [Path(pattern)]
+    if folders := [str(path) for path in chosen if path.is_dir()]:
         raise click.UsageError(f"{folders[0]} is a folder: name its files ({Path(folders[0]) / '**' / '*.py'})")
-    return sorted(set(found))
+    return sorted(set(chosen))
 
 
 @llmd.command()
@@ -238,8 +238,8 @@ def undo(document: Path) -> None:
             logger.error(f"{document}: there is nothing to undo")
             return
         if changed := journal.changed_since(applied):
-            for path, then, now in changed:
-                print_diff(path, _text(then), _text(now))
+            for path, earlier, current in changed:
+                print_diff(path, _text(earlier), _text(current))
             names = ", ".join(path for path, _, _ in changed)
             logger.error(f"nothing was undone, since these files have changed, as shown: {names}")
             return

@@ -74,7 +74,9 @@ def _print_findings(findings: Sequence[MachineFinding]) -> None:
 
 
 def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
-    optional = "; what is marked .. is optional" if any(not one.ok and one.optional for one in findings) else ""
+    optional = (
+        "; what is marked .. is optional" if any(not finding.ok and finding.optional for finding in findings) else ""
+    )
     return f"{counted(missing, 'line')} with --: see what to do there{optional}" if missing else (
         f"nothing is missing{optional}"
     )  # fmt: skip
@@ -147,39 +149,39 @@ def _list_prompts(as_json: bool) -> None:
 
     own = project_at(None).prompts
     rows = [
-        {"name": known.name, "purpose": known.purpose, "fields": dict(known.fields), "needed": known.needed,
-         "own": known.name in own}
-        for known in KNOWN.values()
+        {"name": prompt.name, "purpose": prompt.purpose, "fields": dict(prompt.fields), "needed": prompt.needed,
+         "own": prompt.name in own}
+        for prompt in KNOWN.values()
     ]  # fmt: skip
     if as_json:
         print_json(rows)
         return
     width = max(map(len, KNOWN))
-    for known in KNOWN.values():
-        say(f"{known.name:<{width}}  {'own ' if known.name in own else 'ours'}  {known.purpose}")
+    for prompt in KNOWN.values():
+        say(f"{prompt.name:<{width}}  {'own ' if prompt.name in own else 'ours'}  {prompt.purpose}")
 
 
 def _show_prompt(name: str) -> None:
     from ...models.prompts import as_written
 
-    known = _known_prompt(name)
+    prompt = _known_prompt(name)
     own = project_at(None).prompts.get(name)
-    say(f"{as_written(own) if own else known.text}")
+    say(f"{as_written(own) if own else prompt.text}")
 
 
 def _begin_prompt(name: str) -> None:
     from ...files.create import create_file
 
-    known, root = _known_prompt(name), project_root(Path.cwd() / "-")
+    prompt, root = _known_prompt(name), project_root(Path.cwd() / "-")
     file = root / PROMPTS / f"{name}.md"
     try:
         check_inside(root, file)
         file.parent.mkdir(exist_ok=True)
-        create_file(file, f"{known.text}\n".encode())
+        create_file(file, f"{prompt.text}\n".encode())
     except FileExistsError:
         raise click.ClickException(f"{file}: already exists, and is not overwritten") from None
     say(f"written: {file}", err=True)
-    say("".join(f"{{{field}}}: {meaning}\n" for field, meaning in known.fields.items()), err=True)
+    say("".join(f"{{{field}}}: {meaning}\n" for field, meaning in prompt.fields.items()), err=True)
     say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "{PROMPTS}/{name}.md"', err=True)
 
 
@@ -201,15 +203,15 @@ def cache(clear: bool, as_json: bool) -> None:
     """Show the cache of models' replies and vectors, or empty it."""
     from ...models.cache import Cache
 
-    kept = Cache()
-    size = kept.clear() if clear else kept.size()
+    reply_cache = Cache()
+    size = reply_cache.clear() if clear else reply_cache.size()
     if as_json:
-        print_json({"path": str(kept.path), **size._asdict(), "cleared": clear})
+        print_json({"path": str(reply_cache.path), **size._asdict(), "cleared": clear})
         return
     replies = "1 reply" if size.replies == 1 else f"{size.replies} replies"
-    held = f"{replies}, {counted(size.vectors, 'vector')}"
+    contents = f"{replies}, {counted(size.vectors, 'vector')}"
     room = f"{size.bytes / 1e6:.1f} MB"
-    say(f"{kept.path}: {'removed: ' if clear else ''}{held}, {room}")
+    say(f"{reply_cache.path}: {'removed: ' if clear else ''}{contents}, {room}")
 
 
 # Completion
@@ -223,9 +225,9 @@ def completion(shell: str) -> None:
 
     from .. import cli
 
-    found = get_completion_class(shell)
-    assert found is not None, shell
-    completer = found(cli, {}, "lmm", "_LMM_COMPLETE")
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None, shell
+    completer = completion_class(cli, {}, "lmm", "_LMM_COMPLETE")
     put(completer.source_template % completer.source_vars())  # `source()` would start bash to check its version
 
 
@@ -243,14 +245,15 @@ def print_models(as_json: bool) -> None:
     """List the models for texts that fastembed knows, with dimensions and size, and say which are here."""
     from ...models.embedders.fastembed_models import list_models
 
-    found = list_models()
+    known_models = list_models()
     if as_json:
-        print_json([one._asdict() for one in found])
+        print_json([model._asdict() for model in known_models])
         return
-    width = max(len(one.name) for one in found)
-    for one in found:
-        marks = ["recommended"] * one.recommended + ["on this machine"] * one.present
-        say(f"{one.name:<{width}}  {one.dimensions:>5} dimensions  {one.size:>6.2f} GB  {', '.join(marks)}".rstrip())
+    width = max(len(model.name) for model in known_models)
+    for model in known_models:
+        marks = ["recommended"] * model.recommended + ["on this machine"] * model.present
+        size = f"{model.dimensions:>5} dimensions  {model.size:>6.2f} GB"
+        say(f"{model.name:<{width}}  {size}  {', '.join(marks)}".rstrip())
 
 
 @models.command("get")
@@ -261,8 +264,8 @@ def download_model(name: str | None) -> None:
     It is used once config.toml names it: under [embeddings], dense_model = "fastembed/NAME"."""
     from ...models.embedders.fastembed_models import RECOMMENDED, get_model, models_folder
 
-    got = get_model(name or RECOMMENDED)
+    model = get_model(name or RECOMMENDED)
     say(
-        f'{got} is in {models_folder()}; to use it, write into config.toml:  [embeddings]  dense_model = "{got}"',
+        f'{model} is in {models_folder()}; to use it, write into config.toml:  [embeddings]  dense_model = "{model}"',
         err=True,
     )

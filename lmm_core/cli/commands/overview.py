@@ -24,7 +24,7 @@ from ..reports import ReportPrinter, exit_with_status, load, print_json
 
 
 def _codes() -> str:
-    rows = [f"  {code + '*' * (code in WARNINGS):<18}{what}" for code, what in CODES.items()]
+    rows = [f"  {code + '*' * (code in WARNINGS):<18}{meaning}" for code, meaning in CODES.items()]
     return "\b\nCodes:\n" + "\n".join(rows)
 
 
@@ -39,15 +39,20 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger = ReportPrinter()
     files = find_documents(paths, logger, finder=finder)
-    found = _look_over(files, logger)
+    overviews = _look_over(files, logger)
     if as_json:
-        print_json([{"path": str(path), **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
+        print_json(
+            [
+                {"path": str(path), **asdict(document_overview), "findings": _as_rows(document_overview)}
+                for path, document_overview in overviews.items()
+            ]
+        )
     else:
-        for path, seen in found.items():
-            _print_overview(str(path), seen)
-    for path, seen in found.items():
-        report_findings(seen.findings, in_file(logger, path))
-    if strict and any(seen.findings for seen in found.values()):
+        for path, document_overview in overviews.items():
+            _print_overview(str(path), document_overview)
+    for path, document_overview in overviews.items():
+        report_findings(document_overview.findings, in_file(logger, path))
+    if strict and any(document_overview.findings for document_overview in overviews.values()):
         sys.exit(1)
     exit_with_status(logger)
 
@@ -66,20 +71,20 @@ def _look_over(paths: Sequence[Path], logger: ReportPrinter) -> dict[Path, Overv
     return overviews
 
 
-def _as_rows(seen: Overview) -> list[dict[str, Any]]:
-    return [{**asdict(one), "level": one.level} for one in seen.findings]
+def _as_rows(document_overview: Overview) -> list[dict[str, Any]]:
+    return [{**asdict(finding), "level": finding.level} for finding in document_overview.findings]
 
 
-def _print_overview(path: str, seen: Overview) -> None:
+def _print_overview(path: str, document_overview: Overview) -> None:
     """Print an overview in a single write, for speed."""
-    size = f"{counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}"
+    size = f"{counted(document_overview.words, 'word')} in {counted(len(document_overview.sections), 'section')}"
     lines = [
-        one_line(f"{path}: {seen.title or '(no title)'}"),
-        one_line(f"  {size}; docid {seen.docid or '(none)'}"),
-        *map(_section_line, seen.sections),
+        one_line(f"{path}: {document_overview.title or '(no title)'}"),
+        one_line(f"  {size}; docid {document_overview.docid or '(none)'}"),
+        *map(_section_line, document_overview.sections),
     ]
-    if seen.missing:
-        lines.append(f"  header: missing {', '.join(seen.missing)}")
+    if document_overview.missing:
+        lines.append(f"  header: missing {', '.join(document_overview.missing)}")
     say("\n".join(lines))
 
 
@@ -88,5 +93,5 @@ def _section_line(section: SectionOverview) -> str:
     for name in ("missing", "outdated", "stale"):
         notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
     title = "  " * (section.level - 1) + (section.title or "(no title)")
-    said = one_line("; ".join(notes)) if notes else ""  # usually empty, so skip the work
-    return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {said}".rstrip()
+    notes_text = one_line("; ".join(notes)) if notes else ""  # usually empty, so skip the work
+    return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {notes_text}".rstrip()

@@ -55,8 +55,8 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
         raise click.UsageError("Several files would be written to the same place: knit them one by one.")
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
-    made = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
-    texts = [(target, text[1]) for target, text in made if text is not None]
+    results = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
+    texts = [(target, text[1]) for target, text in results if text is not None]
     for target, text in texts:
         if target is not None:
             check_text(target, text)
@@ -82,18 +82,18 @@ def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, 
     """Return a pandoc command that writes the lecture notes in another format."""
     from ...study.outline import course_title
 
-    found = [find_documents((path,), None, finder=finder) if path.is_dir() else [path] for path in paths]
-    files = [str(one) for inside in found for one in inside]
+    documents = [find_documents((path,), None, finder=finder) if path.is_dir() else [path] for path in paths]
+    files = [str(document) for group in documents for document in group]
     options = ["-s"] if output.suffix.lower() in WHOLE else []
     if any(not file.lower().endswith((".md", ".markdown")) for file in files):
         options += ["-f", "markdown"]
-    kept = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
+    keep_options = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
     if len(files) > 1:  # otherwise titles replace each other
         folders = [path.resolve() for path in paths if path.is_dir() and len(paths) == 1]
-        title = course_title(project_at(Path(files[0])).root, *folders) or "".join(one.name for one in folders)
+        title = course_title(project_at(Path(files[0])).root, *folders) or "".join(folder.name for folder in folders)
         options += ["-M", f"title={title}"] if title else []
     names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
-    words = ["pandoc", *options, "-F", "lmm-knit", *kept, *names[:-1], "-o", names[-1]]
+    words = ["pandoc", *options, "-F", "lmm-knit", *keep_options, *names[:-1], "-o", names[-1]]
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
@@ -108,7 +108,7 @@ def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) ->
     """Return True for output of an earlier run inside an input folder."""
     if output is None or not output.is_dir() or path in paths:
         return False
-    lies_in = any(is_inside(output, one) and not is_inside(one, output) for one in paths)
+    lies_in = any(is_inside(output, folder) and not is_inside(folder, output) for folder in paths)
     return lies_in and is_inside(path, output)
 
 

@@ -48,24 +48,26 @@ def chat(
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
     outcomes = for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder)
-    if not any((quiet, as_json, models.usage.requests, *(one.changed or one.reports for one in outcomes))):
+    if not any((quiet, as_json, models.usage.requests, *(outcome.changed or outcome.reports for outcome in outcomes))):
         say(HOW_TO_ASK, err=True)
     exit_with_outcomes(outcomes)
 
 
 def _answer(paths: Sequence[Path], model: str, jobs: int | None, quiet: bool) -> bool:
-    done = [_answer_one(path, model, jobs, quiet) for path in paths]
-    return all(done)
+    results = [_answer_one(path, model, jobs, quiet) for path in paths]
+    return all(results)
 
 
 def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
     outcomes: list[FileOutcome] = []
-    done = is_done(lambda: outcomes.extend(for_each((path,), work.finish, "answered", quiet=True, models=models)))
+    is_complete = is_done(
+        lambda: outcomes.extend(for_each((path,), work.finish, "answered", quiet=True, models=models))
+    )
     if any(outcome.changed for outcome in outcomes) and not quiet:
         say_at(f"answered: {path}")
-    return done
+    return is_complete
 
 
 @click.command()
@@ -115,7 +117,7 @@ def reject(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) ->
 
 
 def _decide(paths: tuple[Path, ...], finder: DocumentFinder, accepting: bool, line: int | None, verb: str) -> None:
-    async def one(path: Path, logger: ReportPrinter) -> bool:
+    async def decide_one(path: Path, logger: ReportPrinter) -> bool:
         return decide(path, accepting, line, logger).count > 0
 
-    exit_with_outcomes(for_each(paths, one, verb, finder=finder))
+    exit_with_outcomes(for_each(paths, decide_one, verb, finder=finder))

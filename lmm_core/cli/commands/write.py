@@ -94,16 +94,18 @@ def rag(
 def _annotate(saved: Saved, work: RagWork, files: SavedFiles, quiet: bool) -> bool:
     outcomes: list[FileOutcome] = []
 
-    async def one(path: Path, logger: ReportPrinter) -> bool:
+    async def rewrite_one(path: Path, logger: ReportPrinter) -> bool:
         return await rewrite_saved(path, work.finish, files, logger)
 
     paths = tuple(saved.paths)
-    done = is_done(lambda: outcomes.extend(for_each(paths, one, "annotated", quiet=True, models=work.models)))
+    is_complete = is_done(
+        lambda: outcomes.extend(for_each(paths, rewrite_one, "annotated", quiet=True, models=work.models))
+    )
     for outcome in [] if quiet else outcomes:
         print_warnings(outcome)
         if outcome.changed:
             say_at(f"annotated: {outcome.path}")
-    return done
+    return is_complete
 
 
 @click.command("pass")
@@ -177,10 +179,10 @@ def _print_sum(plans: Sequence[RagPlan]) -> None:
     requests = [request for plan in plans for request in plan.requests]
     tokens = sum(request.tokens for request in requests)
     maybe = sum(not request.certain for request in requests)
-    asked = sum(request.tokens > 0 for request in requests)  # the stand-in receives no tokens
+    to_model = sum(request.tokens > 0 for request in requests)  # the stand-in receives no tokens
     say(
         f"{counted(len(requests), 'request')}{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
-        f"about {tokens:,} tokens to send and {asked * USUAL_REPLY:,} to receive; replies that are "
+        f"about {tokens:,} tokens to send and {to_model * USUAL_REPLY:,} to receive; replies that are "
         "in the cache cost nothing"
     )
 
@@ -213,12 +215,12 @@ def recover(file: Path, before: bool, keep: bool) -> None:
 
 def _write_back(file: Path, record: Record, before: bool, logger: ReportPrinter) -> None:
     """Write the intended or the earlier text, but never over an edit."""
-    data, wanted = file.read_bytes(), record.before if before else record.wanted
+    data, intended = file.read_bytes(), record.before if before else record.wanted
     is_torn = record.explains(data, file.stat().st_mtime_ns) or record.wanted.startswith(data)
-    if data == wanted or not (is_torn or before):
+    if data == intended or not (is_torn or before):
         say(f"{file}: is complete; nothing was written", err=True)
     elif not is_torn and data != record.after:
         logger.error(f"{file}: was edited after pandoc wrote it; the earlier text is at the end of {record.place}")
     else:
-        save_bytes(file, wanted)
-        say(f"{file}: recovered, {len(wanted):,} bytes", err=True)
+        save_bytes(file, intended)
+        say(f"{file}: recovered, {len(intended):,} bytes", err=True)

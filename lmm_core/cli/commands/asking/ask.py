@@ -162,13 +162,13 @@ class _AnswerPrinter:
     async def _print_context(self, question: str) -> None:
         from ....retrieve.answer import context_text
 
-        found, context = await self.talk.look(question, self.type, as_for_model=True)
+        retrieval, context = await self.talk.look(question, self.type, as_for_model=True)
         if self.as_json:
             sources = [_source_as_json(source) for source in context.sources]
-            print_json({"question": question, "queries": found.queries, "context": context.text,
+            print_json({"question": question, "queries": retrieval.queries, "context": context.text,
                         "tokens": context.tokens, "sources": sources})  # fmt: skip
         else:
-            say(context_text(found, context))
+            say(context_text(retrieval, context))
 
     def _print_rest(self, answer: Answer) -> None:
         if not answer.answered:
@@ -185,34 +185,34 @@ class _AnswerPrinter:
     def _print_matches(self, answer: Answer) -> None:
         say(BEST_MATCHES if answer.sources else "", nl=bool(answer.sources))
         for source in answer.sources:
-            say(f"\n[{source.number}] {self._shown(source)}")
+            say(f"\n[{source.number}] {self._place_line(source)}")
             print_excerpt(source.text)
 
     def _list_sources(self, answer: Answer) -> None:
         for source in answer.sources:
             if source.number in answer.cited:
-                say(f"[{source.number}] {self._shown(source)}")
+                say(f"[{source.number}] {self._place_line(source)}")
 
     def _say_unanswered(self, answer: Answer) -> None:
-        said = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
+        message = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
         if answer.by == STAND_IN_NAME:
-            said = "Nothing in your notes fits this question well (no model is configured)."
+            message = "Nothing in your notes fits this question well (no model is configured)."
         if answer.off_topic:
             subjects = "; ".join(self.project.ask.subjects)
-            said = f"This is outside the course, which is about: {subjects}."
-        say(said + (" Nearest:" if answer.nearest else ""))
+            message = f"This is outside the course, which is about: {subjects}."
+        say(message + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
-            say(f"  {self._shown(ranked.section)}")
+            say(f"  {self._place_line(ranked.section)}")
         if answer.types:
             say(_name_types(answer.types), err=True)
 
-    def _shown(self, there: CitedSource | Section) -> str:
-        path = shorten(self.project.root / there.source)
-        lines = there.place.rpartition(":")[2]
-        page = f"page {there.page}" if there.page else ""
-        beside = ", ".join(filter(None, [f"#{there.anchor}" if there.anchor else "", page]))
+    def _place_line(self, source: CitedSource | Section) -> str:
+        path = shorten(self.project.root / source.source)
+        lines = source.place.rpartition(":")[2]
+        page = f"page {source.page}" if source.page else ""
+        beside = ", ".join(filter(None, [f"#{source.anchor}" if source.anchor else "", page]))
         place = f"{path}:{lines}" + (f" ({beside})" if beside else "")
-        return "  ".join(filter(None, [" > ".join(there.titles), place]))
+        return "  ".join(filter(None, [" > ".join(source.titles), place]))
 
 
 def _answer_as_json(answer: Answer) -> dict[str, Any]:
@@ -231,5 +231,5 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
 
 
 def _source_as_json(source: CitedSource) -> dict[str, Any]:
-    found = {**asdict(source), "place": source.place}
-    return found if source.page else {key: value for key, value in found.items() if key != "page"}
+    fields = {**asdict(source), "place": source.place}
+    return fields if source.page else {key: value for key, value in fields.items() if key != "page"}

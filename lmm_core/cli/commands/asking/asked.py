@@ -96,9 +96,9 @@ def _print_groups(title: str, groups: Sequence[ShownGroup]) -> None:
     if not groups:
         return
     say(f"\n{title}", style="bold")
-    shown = [(group, one_line(group.name, 50)) for group in groups[:LISTED]]
-    width = max(len(name) for _, name in shown)
-    for group, name in shown:
+    rows = [(group, one_line(group.name, 50)) for group in groups[:LISTED]]
+    width = max(len(name) for _, name in rows)
+    for group, name in rows:
         near = f"{group.nearest[0].place}  {group.nearest[0].title}" if group.nearest else ""
         say(f"{group.questions:>6}  {name:<{width}}  {one_line(near)}".rstrip())
     if len(groups) > LISTED:
@@ -177,14 +177,16 @@ def propose_mends(dry_run: bool) -> None:
         if not turns:
             say(NOTHING_RECORDED, err=True)
             return
-        found = _decide(turns, before, logger)
-        for proposal in _propose(found, logger):
+        proposals = _decide(turns, before, logger)
+        for proposal in _propose(proposals, logger):
             if dry_run:
                 print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
             elif _is_saved(proposal, logger):
-                recordings.mark_proposed(turn.id for one in proposal.proposals for turn in one.turns)
+                recordings.mark_proposed(
+                    turn.id for group_proposal in proposal.proposals for turn in group_proposal.turns
+                )
                 _say_proposed(proposal)
-    _say_rest(found, dry_run)
+    _say_rest(proposals, dry_run)
     exit_with_status(logger)
 
 
@@ -194,19 +196,19 @@ def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: Repor
     async def work(library: Library) -> Proposals:
         return await decide(library, turns, before)
 
-    found = with_library(searched_project(), Models(warn=warn), work, logger)
-    if found is None:
+    proposals = with_library(searched_project(), Models(warn=warn), work, logger)
+    if proposals is None:
         sys.exit(1)
-    return found
+    return proposals
 
 
-def _propose(found: Proposals, logger: ReportPrinter) -> list[FileProposals]:
+def _propose(proposals: Proposals, logger: ReportPrinter) -> list[FileProposals]:
     from ....scan.documents.passes import work_on
     from ....study.asked.proposals import propose_in_files
 
-    if not found.proposals:
+    if not proposals.proposals:
         return []
-    return run(propose_in_files(searched_project(), found.proposals, logger, work_on))
+    return run(propose_in_files(searched_project(), proposals.proposals, logger, work_on))
 
 
 def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
@@ -225,21 +227,24 @@ def _say_proposed(proposal: FileProposals) -> None:
     if proposal.after == proposal.file.text:
         say(f"nothing new: {name}", err=True)
         return
-    for one in proposal.proposals:
-        askers = counted(count_askers(one.turns), "conversation")
-        say(f"{name}: {one.what} (group {one.group}, {askers}): {one.asked[0]}", err=True)
-    edits = any(one.kind != "questions" for one in proposal.proposals)
+    for group_proposal in proposal.proposals:
+        askers = counted(count_askers(group_proposal.turns), "conversation")
+        say(
+            f"{name}: {group_proposal.what} (group {group_proposal.group}, {askers}): {group_proposal.asked[0]}",
+            err=True,
+        )
+    edits = any(group_proposal.kind != "questions" for group_proposal in proposal.proposals)
     say(f"proposed: {name}{f'; next: lmm chat {name}' if edits else ''}", err=True)
 
 
-def _say_rest(found: Proposals, dry_run: bool) -> None:
-    for sentence in found.undecided:
+def _say_rest(proposals: Proposals, dry_run: bool) -> None:
+    for sentence in proposals.undecided:
         say(sentence, err=True)
-    if found.before:
-        say(f"proposed before: {counted(found.before, 'group')}", err=True)
-    if found.small:
-        say(f"asked in fewer than 3 conversations: {counted(found.small, 'group')}", err=True)
-    if not found.proposals:
+    if proposals.before:
+        say(f"proposed before: {counted(proposals.before, 'group')}", err=True)
+    if proposals.small:
+        say(f"asked in fewer than 3 conversations: {counted(proposals.small, 'group')}", err=True)
+    if not proposals.proposals:
         say("nothing to propose", err=True)
     elif dry_run:
         say("nothing was written", err=True)

@@ -99,13 +99,13 @@ def _print_report(report: BenchReport, project: Project) -> None:
     first = report.results[0]
     rows = [row for result in report.results for row in _rows(result)]
     width = max(len(name) for name, _ in rows)
-    shown = f"in {report.budget:,} tokens"
+    share_title = f"in {report.budget:,} tokens"
     say(f"{counted(len(first.outcomes), 'question')}\n")
-    say(f"{'':<{width}}  hit@1  hit@5  {shown}  refused")
+    say(f"{'':<{width}}  hit@1  hit@5  {share_title}  refused")
     for name, outcomes in rows:
-        say(f"{name:<{width}}  {_figures(outcomes, len(shown))}")
+        say(f"{name:<{width}}  {_figures(outcomes, len(share_title))}")
     _print_sections(first, project)
-    if any(one.is_missed for one in first.outcomes):
+    if any(outcome.is_missed for outcome in first.outcomes):
         _print_words(report.missing, project)
 
 
@@ -117,15 +117,15 @@ def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
 def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
     from ....study.measures import hit_at, share_refused, share_shown
 
-    one, five = (f"{hit_at(outcomes, k):.3f}" for k in (1, 5))
-    return f"{one}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
+    first, five = (f"{hit_at(outcomes, k):.3f}" for k in (1, 5))
+    return f"{first}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
 
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
     from ....study.measures import FOUND, by_section
 
     sections = by_section(result.outcomes)
-    hard = [(section, outcomes) for section, outcomes in sections if any(one.is_missed for one in outcomes)]
+    hard = [(section, outcomes) for section, outcomes in sections if any(outcome.is_missed for outcome in outcomes)]
     if not hard:
         say(f"\nAll sections are among the first {FOUND} hits of their questions.")
         return
@@ -134,7 +134,7 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
         f"({result.encoding}), the worst first:"
     )
     for section, outcomes in hard[:SECTIONS_SHOWN]:
-        _print_section(section, [one for one in outcomes if one.is_missed], project)
+        _print_section(section, [outcome for outcome in outcomes if outcome.is_missed], project)
     if len(hard) > SECTIONS_SHOWN:
         say(f"\n{len(hard) - SECTIONS_SHOWN} more: --json")
 
@@ -144,13 +144,13 @@ def _print_section(section: Section, missed: Sequence[QuestionResult], project: 
 
     say(f"\n{shorten(project.root / section.source)}:{section.line_start}  ", nl=False)
     say(" > ".join(section.titles), style="bold")
-    for one in missed:
-        said = f" ({one.labelled.place})" if one.labelled.place else ""
-        say(f"    {one.labelled.question}{said}")
-        place = describe_rank(one.rank)
-        if one.first is not None:
-            first = f"{shorten(project.root / one.first.source)}:{one.first.line_start}"
-            place += f"; first is {first}  {' > '.join(one.first.titles)}"
+    for result in missed:
+        origin = f" ({result.labelled.place})" if result.labelled.place else ""
+        say(f"    {result.labelled.question}{origin}")
+        place = describe_rank(result.rank)
+        if result.first is not None:
+            first = f"{shorten(project.root / result.first.source)}:{result.first.line_start}"
+            place += f"; first is {first}  {' > '.join(result.first.titles)}"
         say(f"      {place}")
 
 
@@ -159,11 +159,11 @@ def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
         say("\nThe notes use all words of these questions.")
         return
     say("\nWords of these questions that the notes never use (add them there, or to [retrieve] synonyms):")
-    shown = missing[:WORDS_SHOWN]
-    width = max(len(one.word) for one in shown)
-    for one in shown:
-        place = f"{shorten(project.root / one.section.source)}:{one.section.line_start}"
-        say(f"{len(one.asked):>5}  {one.word:<{width}}  {place}  {' > '.join(one.section.titles)}")
+    words = missing[:WORDS_SHOWN]
+    width = max(len(word.word) for word in words)
+    for word in words:
+        place = f"{shorten(project.root / word.section.source)}:{word.section.line_start}"
+        say(f"{len(word.asked):>5}  {word.word:<{width}}  {place}  {' > '.join(word.section.titles)}")
     if len(missing) > WORDS_SHOWN:
         say(f"{len(missing) - WORDS_SHOWN} more: --json")
 
@@ -203,8 +203,8 @@ def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
 
 
 def _word_as_json(word: MissingWord) -> dict[str, Any]:
-    asked = [{"question": one.question, "place": one.place} for one in word.asked]
-    return {"word": word.word, "section": _place(word.section), "asked": asked}
+    questions = [{"question": question.question, "place": question.place} for question in word.asked]
+    return {"word": word.word, "section": _place(word.section), "asked": questions}
 
 
 def _place(section: Section) -> dict[str, Any]:
@@ -212,16 +212,17 @@ def _place(section: Section) -> dict[str, Any]:
 
 
 def _section_as_json(section: Section, outcomes: Sequence[QuestionResult]) -> dict[str, Any]:
-    asked = [
+    questions = [
         {
-            "question": one.labelled.question,
-            "origin": one.labelled.origin,
-            "place": one.labelled.place,
-            "rank": one.rank,
-            "shown": one.is_shown,
-            "refused": one.is_refused,
-            "first": one.first and {"place": one.first.place, "titles": one.first.titles, "text": one.first.text},
+            "question": outcome.labelled.question,
+            "origin": outcome.labelled.origin,
+            "place": outcome.labelled.place,
+            "rank": outcome.rank,
+            "shown": outcome.is_shown,
+            "refused": outcome.is_refused,
+            "first": outcome.first
+            and {"place": outcome.first.place, "titles": outcome.first.titles, "text": outcome.first.text},
         }
-        for one in outcomes
+        for outcome in outcomes
     ]
-    return {**_place(section), **_measures(outcomes), "asked": asked}
+    return {**_place(section), **_measures(outcomes), "asked": questions}

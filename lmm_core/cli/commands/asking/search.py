@@ -45,26 +45,26 @@ def search(
     if key:
         _print_values(key, as_json)
         return
-    asked, logger = _checked_query(query), ReportPrinter()
+    text, logger = _checked_query(query), ReportPrinter()
     project = searched_project()
     models = Models(warn=warn)
 
     async def work(library: Library) -> tuple[list[ScoredPoint], dict[str, int]]:
         store, collection, most = library.store, library.collection, limit or 6
         where = await run_in_thread(search_filter, store, collection, type, no_type, under)
-        for names in (await library.words()).synonyms.used(asked):
+        for names in (await library.words()).synonyms.used(text):
             say(f"searching also for other names: {one_line(str(names))}", err=True)
-        points = await search_points(library, asked, chunks_for(most) if group else most, where, warn)
+        points = await search_points(library, text, chunks_for(most) if group else most, where, warn)
         if group:
             points = await afind_documents(store, project.database.companion_collection, points, most)
         return points, {} if points else {name: count for name, count in find_types(store, collection).items() if name}
 
-    found = with_library(project, models, work, logger)
-    if found is None:
+    result = with_library(project, models, work, logger)
+    if result is None:
         sys.exit(1)
-    points, types = found
+    points, types = result
     if not points:
-        say(_nothing_found(asked, type, under, types), err=True)
+        say(_nothing_found(text, type, under, types), err=True)
     if as_json:
         print_json([{"id": point.id, "score": point.score, **point.payload} for point in points])
     else:
@@ -89,10 +89,10 @@ def _print_values(key: str, as_json: bool) -> None:
     async def work(library: Library) -> tuple[dict[str, int], int]:
         return await run_in_thread(count_values, library.store, library.collection, key)
 
-    found = with_library(project, Models(warn=warn), work, logger)
-    if found is None:
+    result = with_library(project, Models(warn=warn), work, logger)
+    if result is None:
         sys.exit(1)
-    counts, without = found
+    counts, without = result
     if as_json:
         print_json(counts)
         return
@@ -108,11 +108,11 @@ def _nothing_found(query: str, type: str, under: str, types: dict[str, int]) -> 
         from ....scan.check.words import nearest
 
         near = nearest(type, types)
-        said = f"nothing has the type {type!r}" + (f"; did you mean {near!r}?" if near else "")
+        message = f"nothing has the type {type!r}" + (f"; did you mean {near!r}?" if near else "")
     else:
-        said = f"nothing found for {query!r}{f' of the type {type!r}' if type else ''}{where}"
-    listed = ", ".join(f"{name} ({count})" for name, count in types.items())
-    return one_line(f"{said} (the types here: {listed})" if types else f"{said} (nothing here has a type)")
+        message = f"nothing found for {query!r}{f' of the type {type!r}' if type else ''}{where}"
+    type_list = ", ".join(f"{name} ({count})" for name, count in types.items())
+    return one_line(f"{message} (the types here: {type_list})" if types else f"{message} (nothing here has a type)")
 
 
 def _print_point(point: ScoredPoint, project: Project) -> None:

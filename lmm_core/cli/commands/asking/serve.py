@@ -67,7 +67,7 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
 def _check_access(project: Project, host: str, token: str) -> None:
     tokens = read_tokens(tokens_path(project.root))
     if tokens is not None:
-        say(f"a token is required: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
+        say(f"a token is required: {', '.join(entry.name for entry in tokens) or 'there is none yet'}", err=True)
     elif host not in LOOPBACK and not token:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
 
@@ -223,8 +223,8 @@ def add(name: str) -> None:
     """Make a token for a course or group, and print it once."""
     root = searched_project().root
     before = read_tokens(tokens_path(root))
-    made = add_token(root, name)
-    put(made + "\n")
+    new_token = add_token(root, name)
+    put(new_token + "\n")
     say(f"This is the token of {name}. It is shown only once: give it to those who may ask.", err=True)
     if before is None:
         say("From now on, lmm serve requires a token.", err=True)
@@ -236,13 +236,13 @@ def print_tokens(as_json: bool) -> None:
     """List the tokens, with the day each was made."""
     tokens = read_tokens(tokens_path(searched_project().root))
     if as_json:
-        print_json([{"name": one.name, "made": one.made} for one in tokens or ()])
+        print_json([{"name": entry.name, "made": entry.made} for entry in tokens or ()])
         return
-    for one in tokens or ():
-        say(f"{one.made}  {one.name}")
+    for entry in tokens or ():
+        say(f"{entry.made}  {entry.name}")
     if not tokens:
-        there = "no tokens: nobody can ask, except with LMM_SERVE_TOKEN" if tokens is not None else "no tokens"
-        say(there, err=True)
+        message = "no tokens: nobody can ask, except with LMM_SERVE_TOKEN" if tokens is not None else "no tokens"
+        say(message, err=True)
 
 
 @token.command("revoke")

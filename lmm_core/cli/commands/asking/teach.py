@@ -134,9 +134,9 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     material = _read(files, project, logger) if paths else _read_index(project, logger)
     if material is None:
         sys.exit(1)
-    if made := make_cards(material):
+    if deck := make_cards(material):
         _write(
-            made,
+            deck,
             form,
             course_title(project.root, *(path for path in paths if path.is_dir())) or name,
             output,
@@ -184,21 +184,21 @@ def _read_index(project: Project, logger: ReportPrinter) -> Material | None:
     return with_library(project, Models(warn=warn), work, logger)
 
 
-def _write(made: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
+def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
     from ....study.cards import cards_to_csv, cards_to_markdown
 
     try:
         if form == "anki":
             assert output is not None
-            _write_package(made, name, output, root)
+            _write_package(deck, name, output, root)
         else:
-            text = cards_to_csv(made) if form == "csv" else cards_to_markdown(made, name)
+            text = cards_to_csv(deck) if form == "csv" else cards_to_markdown(deck, name)
             _save(text, output)
     except OSError as error:
         logger.error(f"{output or 'standard output'}: {error.strerror or error}")
         return
     if output is not None:
-        say(f"{output}: {_count(made)}", err=True)
+        say(f"{output}: {_count(deck)}", err=True)
 
 
 def _save(text: str, output: Path | None) -> None:
@@ -208,13 +208,13 @@ def _save(text: str, output: Path | None) -> None:
         put(text)
 
 
-def _write_package(made: list[Card], name: str, output: Path, root: Path) -> None:
+def _write_package(deck: list[Card], name: str, output: Path, root: Path) -> None:
     with needs_extra("cards"):
         from ....study.anki import write_package
-    write_package(made, name, output, root)
+    write_package(deck, name, output, root)
 
 
-def _count(made: list[Card]) -> str:
-    types = [card.type for card in made]
+def _count(deck: list[Card]) -> str:
+    types = [card.type for card in deck]
     parts = [counted(types.count(type), type) for type in dict.fromkeys(types)]
-    return f"{counted(len(made), 'card')} ({', '.join(parts)})"
+    return f"{counted(len(deck), 'card')} ({', '.join(parts)})"
