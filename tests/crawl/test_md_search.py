@@ -87,7 +87,8 @@ def test_the_part_that_fits_best_is_shown_with_its_own_lines():
 
 def test_copies_of_a_text_are_one_result(monkeypatch):
     monkeypatch.setattr(searching, "CANDIDATES", 3)
-    fill("docs", other=page("elm and oak"), **{f"copy{at}": page("oak") for at in range(20)})
+    other = page("elm").replace("explained", "explained beside the oak")
+    fill("docs", other=other, **{f"copy{at}": page("oak") for at in range(60)})
     index()
     assert sorted(hit.source[:4] for hit in search("oak", k=2)) == ["copy", "othe"]
 
