@@ -16,6 +16,7 @@ specification has six signs around a divider of seven."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -188,8 +189,9 @@ class _ReplyReader:
 
 def _is_nearly_mark(line: str) -> bool:
     """Return True for many signs at the start of a line, or a mark's name behind some."""
-    rest = line.lstrip(" \t*`<>")
-    signs = sum(sign in "<>" for sign in line[: len(line) - len(rest)])
+    bare = re.sub(r"[^\w<> ]", "", html.unescape(line))  # without bullets, emphasis and invisible characters
+    rest = bare.lstrip(" <>")
+    signs = sum(sign in "<>" for sign in bare[: len(bare) - len(rest)])
     return signs > 3 or (signs > 1 and _NAME.match(rest) is not None)
 
 

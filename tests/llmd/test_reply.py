@@ -85,7 +85,8 @@ MALFORMED = [
 
 NEARLY = [
     "<<< SEARCH src/a.py", "  <<<<<< SEARCH", "<<<<<<<<<< SEARCH", "<<<<<< search", "<<<<<< SEARCH_MISSON",
-    "**<<<<<< SEARCH**", "<<<<<< S\u200bEARCH", ">>>>>> REPLACE<",
+    "**<<<<<< SEARCH**", "<<<<<< S\u200bEARCH", ">>>>>> REPLACE<", "&lt;&lt;&lt;&lt;&lt;&lt; SEARCH", "- <<<<<< SEARCH",
+    "\u200b<<<<<< SEARCH",
 ]  # fmt: skip
 
 
