@@ -11,7 +11,7 @@ from ..markdown.regions import split_fences
 from ..markdown.visibility import DEFINITION as DEFINITION
 from ..markdown.visibility import may_be_quoted
 
-EXERCISE, TOPIC, SOLUTION = "exercise", "topic", "solution"
+EXERCISE, SOLUTION = "exercise", "solution"
 # Headings of solutions, in the languages of the word lists and more
 _WORD = (
     r"(?:solutions?|answers?|lösung(?:en|sweg)?|antwort(?:en)?|corrigés?|réponses?|soluzion[ei]|rispost[ae]"

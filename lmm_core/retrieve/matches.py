@@ -56,7 +56,6 @@ class _Excerpts:
         self.asked = self.index.meant(retrieval.text)
         self.meant = set().union(*self.asked)
         self.references = {label: f"“{title}”" for label, title in retrieval.material.titles.items()}
-
         self._links: dict[str, set[str]] = {}  # labels, by document
 
     def first(self, passages: Sequence[Passage]) -> CitedSource | None:
