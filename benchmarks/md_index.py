@@ -213,7 +213,9 @@ async def answer(indexes: Indexes) -> list[list[str]]:
     for corpus in CORPORA:
         text = Corpus.of_file((EVAL / f"{corpus}.md").read_bytes().decode("utf-8"))
         of_it = [question for question in asked if question.corpus == corpus]
-        covered = [_covered(text, one, await indexes.search(one.text, k=FEW, shown=MOST_SHOWN)) for one in of_it]
+        covered = [
+            _covered(text, one, await indexes.search(one.text, k=FEW, most_characters=MOST_SHOWN)) for one in of_it
+        ]
         firsts = [next((at for at, share in enumerate(shares, 1) if share), 0) for shares in covered]
         hits = [sum(0 < first <= most for first in firsts) / len(firsts) for most in (1, FEW)]
         rank = mean(1 / first if first else 0.0 for first in firsts)
