@@ -28,8 +28,8 @@ _FOOTNOTE = re.compile(r"^ {0,3}\[\^[^\]\n]+\]:([^\n]*(?:\n(?: {2,}|\t)[^\s`~][^
 # Invisible parts: rules and separators, marks of captions, link definitions, citations, shortcodes, raw text. (First
 # their possible beginnings, for speed.)
 _NOT_READ = re.compile(
-    r"(?=[ \t|+:\-=*_T\[{`])(?=^|[ \t]*\[|[{`])(?:"
-    r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
+    r"(?=[ \t|+:\-=*_T\[{`])(?=^|(?<![ \t])[ \t]*\[|[\[{`])(?:"
+    r"^[ \t]*(?:[|+][ \t]*)?:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
     r"^[ \t]*(?:Table)?:[ \t]+|^[ \t]*\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
     r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|`[^`\n]*`\{=\w+\})",
     re.M,
