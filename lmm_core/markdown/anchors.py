@@ -25,8 +25,8 @@ def without_anchors(blocks: Iterable[Block]) -> list[Block]:
     blocks = [*blocks]
     if not any(map(_anchors_of, blocks)):
         return blocks
-    out = _left_out(blocks)
-    return [made for block in blocks for made in ([block] if id(block) in out else _without(block))]
+    hidden = _left_out(blocks)
+    return [part for block in blocks for part in ([block] if id(block) in hidden else _without(block))]
 
 
 def _anchors_of(block: Block) -> re.Match[str] | None:
@@ -40,26 +40,26 @@ def _left_out(blocks: Sequence[Block]) -> set[int]:
 
 
 def _without(block: Block) -> Iterator[Block]:
-    found = _anchors_of(block)
-    if found is None:
+    anchors = _anchors_of(block)
+    if anchors is None:
         yield block
         return
-    before = block.line - 1 + found[1].count("\n")
-    for at, made in enumerate(parse_markdown_text(block.source[found.end() :])):
-        made.line += before
-        if at == 0 and isinstance(made, HeadingBlock):
-            _name(made, found[1])
-        yield from _without(made)
+    lines_above = block.line - 1 + anchors[1].count("\n")
+    for at, part in enumerate(parse_markdown_text(block.source[anchors.end() :])):
+        part.line += lines_above
+        if at == 0 and isinstance(part, HeadingBlock):
+            _name(part, anchors[1])
+        yield from _without(part)
 
 
 def _name(heading: HeadingBlock, anchors: str) -> None:
-    labels = [_myst_id(found[1]) if found[1] else found[2] for found in _LABEL.finditer(anchors)]
+    labels = [_myst_id(match[1]) if match[1] else match[2] for match in _LABEL.finditer(anchors)]
     if heading.attributes.identifier or not labels or not labels[-1]:
         return
     line = heading.source.partition("\n")[0].rstrip()
     has_more = heading.attributes != Attributes()
-    named = f"{line[:-1]} #{labels[-1]}}}" if has_more else f"{line} {{#{labels[-1]}}}"
-    heading.source = named + heading.source[len(line) :]
+    named_line = f"{line[:-1]} #{labels[-1]}}}" if has_more else f"{line} {{#{labels[-1]}}}"
+    heading.source = named_line + heading.source[len(line) :]
 
 
 def _myst_id(label: str) -> str:

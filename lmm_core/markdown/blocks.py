@@ -43,17 +43,17 @@ def parse_attributes(text: str) -> Attributes:
     text = text.strip()
     if not _ATTRIBUTES.fullmatch(text):
         return Attributes("", [class_name(text)] if text else [])
-    found = Attributes()
+    attributes = Attributes()
     for item in _ITEM.finditer(text, 1):
         if item["dash"]:
-            found.classes.append("unnumbered")
+            attributes.classes.append("unnumbered")
         elif item["id"]:
-            found.identifier = item["id"]
+            attributes.identifier = item["id"]
         elif item["class"]:
-            found.classes.append(item["class"])
+            attributes.classes.append(item["class"])
         else:
-            found.pairs[item["key"]] = _ESCAPED.sub(r"\1", _unquoted(item["value"]))
-    return found
+            attributes.pairs[item["key"]] = _ESCAPED.sub(r"\1", _unquoted(item["value"]))
+    return attributes
 
 
 def class_name(word: str) -> str:
@@ -200,11 +200,11 @@ def _begins_text(block: Block) -> bool:
 
 def trim_blank_lines(text: str) -> str:
     """Return a text without leading and trailing blank lines."""
-    kept = text.rstrip(" \t\r\n")
-    if kept[:1] not in " \t\r\n":  # fast path
-        return kept
-    lead = len(kept) - len(kept.lstrip(" \t\r\n"))
-    return kept[kept.rfind("\n", 0, lead) + 1 :]
+    trimmed = text.rstrip(" \t\r\n")
+    if trimmed[:1] not in " \t\r\n":  # fast path
+        return trimmed
+    lead = len(trimmed) - len(trimmed.lstrip(" \t\r\n"))
+    return trimmed[trimmed.rfind("\n", 0, lead) + 1 :]
 
 
 def split_heading(source: str) -> tuple[str, Attributes]:

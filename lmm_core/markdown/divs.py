@@ -61,14 +61,14 @@ def find_parts_and_cuts(text: str, goes: Goes, container: bool = False) -> tuple
 
 def cut(text: str, goes: Goes) -> Iterator[tuple[int, int]]:
     """Yield the cuts as pairs of start and end."""
-    for found in find_cuts(text, goes):
-        yield found.start, found.end
+    for cut_range in find_cuts(text, goes):
+        yield cut_range.start, cut_range.end
 
 
 def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
     """Return a text without some ranges; `lines` keeps their line ends."""
-    kept, at = [], 0
+    pieces, at = [], 0
     for start, end in cuts:
-        kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
+        pieces += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]
         at = end
-    return "".join(kept) + text[at:]
+    return "".join(pieces) + text[at:]

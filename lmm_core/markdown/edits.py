@@ -52,7 +52,7 @@ def read_edit(block: Block) -> Edit | None:
     if not opening or EditMarkers(source).region_end(source, start) is None:
         return None
     own = [marker for marker in EDIT_MARKER.finditer(source) if marker["id"] == opening["id"]]
-    texts = [_between(source, one, end) for one, end in pairwise(own)]
+    texts = [_between(source, start_marker, end_marker) for start_marker, end_marker in pairwise(own)]
     old = texts[0] if len(own) == 3 else None
     line = source.count("\n", start, own[0].end()) + 2 if len(own) == 3 else 0
     return Edit(opening["id"], old, texts[-1], line)
@@ -91,8 +91,8 @@ def new_ident(*texts: str) -> str:
 
 def open_edit(block: MetadataBlock) -> str | None:
     """Return the identifier of the pending edit below a block, or None."""
-    known = block.content.get(EDIT_KEY)
-    return str(known["id"]) if isinstance(known, dict) and "id" in known else None
+    record = block.content.get(EDIT_KEY)
+    return str(record["id"]) if isinstance(record, dict) and "id" in record else None
 
 
 def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
@@ -101,12 +101,12 @@ def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
     for block in blocks:
         if "#lmm-" not in block.source or not isinstance(block, HeadingBlock):
             continue
-        if found := _IDENTIFIER.fullmatch(block.attributes.identifier):
+        if match := _IDENTIFIER.fullmatch(block.attributes.identifier):
             message = (
-                f"edit {found[2]}: its markers (###### old text, ###### new text, ###### end of edit) have to stand "
+                f"edit {match[2]}: its markers (###### old text, ###### new text, ###### end of edit) have to stand "
                 "there once each and in this order; mend them, or take them out"
             )
-            problems.setdefault(found[2], Problem(block.line, message))
+            problems.setdefault(match[2], Problem(block.line, message))
     return list(problems.values())
 
 
@@ -120,14 +120,14 @@ class RestoredBlocks:
     def fold(self, blocks: Sequence[Block]) -> list[Block]:
         """Return the blocks with the edits put back."""
         folded: list[Block] = []
-        done: set[int] = set()
+        folded_ids: set[int] = set()
         for block in blocks:
             region = self.regions.get(id(block))
             if region is None:
                 folded.append(block)
-            elif id(region) not in done:
+            elif id(region) not in folded_ids:
                 folded.append(region)
-                done.add(id(region))
+                folded_ids.add(id(region))
         return folded
 
 

@@ -116,29 +116,31 @@ def _place(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def write_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
+def write_markdown(path: Path, text: str, original: MarkdownFile | None = None) -> None:
     """Replace a file atomically.
 
-    Raise ChangedError if it differs from `read`, MarkdownError for a notebook, and OSError.
+    Raise ChangedError if it differs from `original`, MarkdownError for a notebook, and OSError.
     """
     if is_notebook(path):
         raise MarkdownError(f"{path}: notebooks are never written to; edit this one in Jupyter")
-    save_bytes(path, text.encode("utf-8"), read)
+    save_bytes(path, text.encode("utf-8"), original)
 
 
-def save_bytes(path: Path, data: bytes, read: MarkdownFile | None = None) -> None:
+def save_bytes(path: Path, data: bytes, original: MarkdownFile | None = None) -> None:
     """Replace a file atomically; see `write_markdown` for errors."""
-    write_file(path, data, (lambda: check_unchanged(read)) if read is not None else lambda: None)
+    write_file(path, data, (lambda: check_unchanged(original)) if original is not None else lambda: None)
 
 
-def check_unchanged(read: MarkdownFile) -> None:
+def check_unchanged(original: MarkdownFile) -> None:
     """Raise ChangedError if a file or its resolved path has changed."""
     try:
-        same = read.place in (None, _place(read.path)) and read.path.read_bytes() == read.data
+        is_same = original.place in (None, _place(original.path)) and original.path.read_bytes() == original.data
     except FileNotFoundError:
-        same = False
-    if not same:
-        raise ChangedError(f"{read.path}: changed on disk while it was worked on; nothing was written; run this again")
+        is_same = False
+    if not is_same:
+        raise ChangedError(
+            f"{original.path}: changed on disk while it was worked on; nothing was written; run this again"
+        )
 
 
 def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
@@ -146,21 +148,21 @@ def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: 
 
     Raise FileNotFoundError, and MarkdownError for other suffixes.
     """
-    found: list[Path] = []
+    documents: list[Path] = []
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: no such file or folder")
         if path.is_file() and path.suffix.lower() not in TEXT_SUFFIXES.union(endings):
             raise MarkdownError(f"{path}: {_why_none(path, endings)}")
         if path.is_dir():
-            inside, left_out = find_documents(path, endings)
-            found += inside
+            in_folder, left_out = find_documents(path, endings)
+            documents += in_folder
             if logger is not None:
                 for skipped in left_out:
                     in_file(logger, path / skipped.doc_path).warning(skipped.reason)
         else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+            documents.append(path)
+    return list(dict.fromkeys(documents))
 
 
 def _why_none(path: Path, endings: Sequence[str]) -> str:

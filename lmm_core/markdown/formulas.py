@@ -81,11 +81,11 @@ class _Writer:
 
     def write(self) -> str:
         """Return the formula in Unicode."""
-        made = self._group()
+        text = self._group()
         while self._at < len(self._tokens):  # an unmatched closing brace
             self._at += 1
-            made += self._group()
-        return " ".join(made.split())
+            text += self._group()
+        return " ".join(text.split())
 
     def _group(self) -> str:
         parts: list[str] = []
@@ -115,14 +115,14 @@ class _Writer:
         return " " if sign in ",;:> \n" else "" if sign in "!/-" else "‖" if sign == "|" else sign
 
     def _script(self, mark: str) -> str:
-        inside = self._argument().strip()
+        argument = self._argument().strip()
         table = _LOW if mark == "_" else _HIGH
-        if inside and all(ord(one) in table for one in inside):
-            return inside.translate(table)
-        packed = "".join(inside.split()).replace("⊤", "T")
-        if packed and all(ord(one) in table for one in packed):
+        if argument and all(ord(char) in table for char in argument):
+            return argument.translate(table)
+        packed = "".join(argument.split()).replace("⊤", "T")
+        if packed and all(ord(char) in table for char in packed):
             return packed.translate(table)
-        return f"{mark}{_grouped(inside)}{' ' if self._next().isalnum() else ''}"
+        return f"{mark}{_grouped(argument)}{' ' if self._next().isalnum() else ''}"
 
     def _command(self, name: str) -> str:
         if name in _SIGNS:
@@ -176,15 +176,15 @@ class _Writer:
             self._at += 1
             return ""
         self._depth += 1
-        made = self._braced() if self._next() == "{" else self._token()
+        text = self._braced() if self._next() == "{" else self._token()
         self._depth -= 1
-        return made
+        return text
 
     def _braced(self) -> str:
         self._at += 1
-        made = self._group()
+        text = self._group()
         self._at += 1
-        return made
+        return text
 
 
 def _grouped(text: str) -> str:

@@ -54,9 +54,9 @@ def _cells(data: str, name: str) -> tuple[list[_Cell], str]:
 
 def _language(metadata: Any) -> str:
     for key, name in (("kernelspec", "language"), ("language_info", "name")):
-        found = metadata.get(key) if isinstance(metadata, dict) else None
-        if isinstance(found, dict) and re.fullmatch(r"[\w+#-]+", str(found.get(name))):
-            return str(found[name]).lower()
+        table = metadata.get(key) if isinstance(metadata, dict) else None
+        if isinstance(table, dict) and re.fullmatch(r"[\w+#-]+", str(table.get(name))):
+            return str(table[name]).lower()
     return "python"
 
 

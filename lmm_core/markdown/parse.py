@@ -66,11 +66,11 @@ def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> lis
 
     Unclosed code fences, comments, divs and metadata blocks are text, and added to `problems`.
     """
-    found = [] if problems is None else problems
+    found_problems = [] if problems is None else problems
     if text.startswith(BOM) and len(text) > 1:  # Pandoc removes one; a second one is text
-        first, *rest = _Parser(text[1:], found).parse()
+        first, *rest = _Parser(text[1:], found_problems).parse()
         return [prefix_block(first, BOM), *rest]
-    return _Parser(text, found).parse()
+    return _Parser(text, found_problems).parse()
 
 
 def parse_header(text: str) -> Block | None:
@@ -122,10 +122,10 @@ class _Parser:
         if start == 0 and (front := match_front_matter(self.text, pos)):
             return FrontMatterBlock(self._source(start, front[1]), line, front[0])
         char = self.text[pos]
-        if char == "#" and (found := _HEADING.match(self.text, pos)):
+        if char == "#" and (heading := _HEADING.match(self.text, pos)):
             if (end := self.edits.region_end(self.text, pos)) is not None:
                 return TextBlock(self._source(start, end), line)
-            return HeadingBlock(self._source(start, found.end()), line, len(found[1]))
+            return HeadingBlock(self._source(start, heading.end()), line, len(heading[1]))
         if char == "-" and (block := self._native(start, pos, line)):
             return block
         if char == ":" and (block := self._div(start, pos, line)):
@@ -138,21 +138,21 @@ class _Parser:
         return self.text[start : self._skip_blank(end)]
 
     def _skip_blank(self, pos: int) -> int:
-        found = BLANKS.match(self.text, pos)
-        return found.end() if found else pos
+        blanks = BLANKS.match(self.text, pos)
+        return blanks.end() if blanks else pos
 
     # Metadata
 
     def _native(self, start: int, pos: int, line: int) -> Block | None:
-        found = NATIVE_OPEN.match(self.text, pos)
-        if not found:
+        opening = NATIVE_OPEN.match(self.text, pos)
+        if not opening:
             return None
-        close = self._native_close(pos, found.end() - 1)
+        close = self._native_close(pos, opening.end() - 1)
         if close is None:
-            if looks_like_key(self.text[found.end() : found.end() + 1000]):
+            if looks_like_key(self.text[opening.end() : opening.end() + 1000]):
                 self.problems.append(Problem(line, NOT_CLOSED))
             return None
-        body = (found.end(), close.start() + 1)
+        body = (opening.end(), close.start() + 1)
         if not _could_be_mapping(self.text[body[0] : min(body[1], body[0] + 2000)]):
             return None
         parsed = parse_metadata(self.text[body[0] : body[1]])
@@ -186,11 +186,11 @@ class _Parser:
         opened = DIV_OPEN.match(self.text, pos)
         if not opened or "lmm" not in opened[0] or not is_metadata_div(opened[0]):
             return None
-        found = self._div_body(pos)
-        if not found:
+        extent = self._div_body(pos)
+        if not extent:
             end = self.regions.div_end(pos)
             return ErrorBlock(self._source(start, end), line, NOT_ONE_BLOCK, line) if end else None
-        body, end = found
+        body, end = extent
         parsed = parse_metadata(self.text[body[0] : body[1]])
         if parsed.content is not None:
             return self._metadata(start, end, line, body, parsed, "div")
@@ -207,11 +207,11 @@ class _Parser:
         return (head.end(), close.start() + 1), tail.end()
 
     def _comment(self, start: int, pos: int, line: int) -> Block | None:
-        found = COMMENT_OPEN.match(self.text, pos)
-        end = self.regions.end(pos) if found else None
-        if not found or end is None:
+        opening = COMMENT_OPEN.match(self.text, pos)
+        end = self.regions.end(pos) if opening else None
+        if not opening or end is None:
             return None
-        body = (found.end(), self.text.find("-->", found.end()))
+        body = (opening.end(), self.text.find("-->", opening.end()))
         if not _COMMENT_CLOSE.match(self.text, body[1]):
             return ErrorBlock(self._source(start, end), line, CLOSED_EARLY, line + self.text.count("\n", pos, body[1]))
         if (at := self.text.find("--!>", *body)) >= 0:
@@ -278,12 +278,12 @@ class _Parser:
 
     def _report_unclosed(self) -> None:
         at, line = 0, 1
-        found = {pos: f"a {what} starts here and is not closed" for pos, what in self.regions.unclosed.items()}
-        found |= dict.fromkeys(self._under_text, DIV_UNDER_TEXT)
-        for pos, what in sorted(found.items()):
+        messages = {pos: f"a {kind} starts here and is not closed" for pos, kind in self.regions.unclosed.items()}
+        messages |= dict.fromkeys(self._under_text, DIV_UNDER_TEXT)
+        for pos, message in sorted(messages.items()):
             line += self.text.count("\n", at, pos)
             at = pos
-            self.problems.append(Problem(line, f"{what}: it is read as text"))
+            self.problems.append(Problem(line, f"{message}: it is read as text"))
 
 
 def _could_be_mapping(body: str) -> bool:

@@ -60,7 +60,7 @@ def _fence_close(fence: str, indented: bool) -> re.Pattern[str]:
 
 def without_code(text: str) -> str:
     """Return a text with code spans blanked out."""
-    runs = [found.span() for found in _TICKS.finditer(text)]
+    runs = [ticks.span() for ticks in _TICKS.finditer(text)]
     closing: dict[int, int] = {}
     following: list[int | None] = [None] * len(runs)
     for at in range(len(runs) - 1, -1, -1):
@@ -68,20 +68,20 @@ def without_code(text: str) -> str:
         following[at] = closing.get(length)
         closing[length] = at
     parts: list[str] = []
-    done = at = 0
+    end = at = 0
     while at < len(runs):
         close = following[at]
         if close is not None:
-            parts += [text[done : runs[at][0]], " " * (runs[close][1] - runs[at][0])]
-            done, at = runs[close][1], close
+            parts += [text[end : runs[at][0]], " " * (runs[close][1] - runs[at][0])]
+            end, at = runs[close][1], close
         at += 1
-    return "".join([*parts, text[done:]])
+    return "".join([*parts, text[end:]])
 
 
 def div_attributes(line: str) -> Attributes:
     """Return the attributes of a div's opening line."""
-    found = DIV_OPEN.match(line)
-    return parse_attributes(found["attributes"]) if found else Attributes()
+    opening = DIV_OPEN.match(line)
+    return parse_attributes(opening["attributes"]) if opening else Attributes()
 
 
 class Forward:
@@ -91,14 +91,14 @@ class Forward:
         self.pattern = pattern
         self.text = text
         self._from = self._start = -1
-        self._found: re.Match[str] | None = None
+        self._match: re.Match[str] | None = None
 
     def search(self, pos: int) -> re.Match[str] | None:
         """Return the first match at or after `pos`."""
         if not (0 <= self._from <= pos <= self._start):
-            self._found = self.pattern.search(self.text, pos)
-            self._from, self._start = pos, self._found.start() if self._found else len(self.text)
-        return self._found
+            self._match = self.pattern.search(self.text, pos)
+            self._from, self._start = pos, self._match.start() if self._match else len(self.text)
+        return self._match
 
 
 class Regions:
@@ -145,12 +145,12 @@ class Regions:
             return pos, end, True
         if SPECIAL.match(text, pos) and (end := self.end(pos)):
             return pos, end, True
-        found = _STOP.search(text, pos, stop)
-        while found and found["end"] is None:
-            if end := self.end(found.end()):
-                return found.end(), end, True
-            found = _STOP.search(text, found.end(), stop)
-        at, after = (found.start() + 1, found.end()) if found else (stop, stop)
+        match = _STOP.search(text, pos, stop)
+        while match and match["end"] is None:
+            if end := self.end(match.end()):
+                return match.end(), end, True
+            match = _STOP.search(text, match.end(), stop)
+        at, after = (match.start() + 1, match.end()) if match else (stop, stop)
         if self._has_comments and (end := self._comment_end(pos, at)):
             return at, end, True
         return at, after, False
@@ -158,8 +158,8 @@ class Regions:
     def _opens_div(self, pos: int) -> bool:
         return (pos == 0 or self.text[pos - 1] == "\n") and DIV_OPEN.match(self.text, pos) is not None
 
-    def _fence_end(self, pos: int, found: re.Match[str]) -> int | None:
-        fence, prefix = found["fence"], found["prefix"]
+    def _fence_end(self, pos: int, opening: re.Match[str]) -> int | None:
+        fence, prefix = opening["fence"], opening["prefix"]
         in_list = bool(prefix.strip())
         if not in_list and (len(prefix) > 3 or "\t" in prefix):
             return None
@@ -183,44 +183,44 @@ class Regions:
 
     def _is_dead(self, key: str, pos: int, length: int = 0) -> bool:
         """Return True if an equivalent search failed before; positions may decrease."""
-        known = self._dead.get(key)
-        return known is not None and any(pos >= at and length >= least for at, least in known)
+        failures = self._dead.get(key)
+        return failures is not None and any(pos >= at and length >= least for at, least in failures)
 
     def _bury(self, key: str, pos: int, length: int = 0) -> None:
-        known = self._dead.get(key, [])
-        left = [(at, least) for at, least in known if not (at >= pos and least >= length)]
-        self._dead[key] = [*left, (pos, length)]
+        failures = self._dead.get(key, [])
+        remaining = [(at, least) for at, least in failures if not (at >= pos and least >= length)]
+        self._dead[key] = [*remaining, (pos, length)]
 
-    def _note(self, pos: int, what: str) -> int | None:
-        self.unclosed[pos] = what
+    def _note(self, pos: int, kind: str) -> int | None:
+        self.unclosed[pos] = kind
         return None
 
-    def _find(self, needle: str, pos: int, what: str, start: int) -> int | None:
+    def _find(self, needle: str, pos: int, kind: str, start: int) -> int | None:
         if self._is_dead(needle, start):
-            return self._note(pos, what)
+            return self._note(pos, kind)
         at = self.text.find(needle, start)
         if at < 0:
             self._bury(needle, start)
-            return self._note(pos, what)
+            return self._note(pos, kind)
         return self.line_end(at + len(needle) - 1)
 
-    def _html_end(self, pos: int, found: re.Match[str]) -> int | None:
-        if mark := found["mark"]:
-            what = "comment" if mark == "!--" else f"<{mark}"
-            return self._find(_MARK_ENDS.get(mark, ">"), pos, what, found.end())
-        if found["verbatim"]:
-            return self._verbatim_end(pos, found)
-        if found["tag"].lower() in CONTAINERS:
+    def _html_end(self, pos: int, match: re.Match[str]) -> int | None:
+        if mark := match["mark"]:
+            kind = "comment" if mark == "!--" else f"<{mark}"
+            return self._find(_MARK_ENDS.get(mark, ">"), pos, kind, match.end())
+        if match["verbatim"]:
+            return self._verbatim_end(pos, match)
+        if match["tag"].lower() in CONTAINERS:
             return self._html_ends().get(pos)
         return None
 
-    def _verbatim_end(self, pos: int, found: re.Match[str]) -> int | None:
+    def _verbatim_end(self, pos: int, opening: re.Match[str]) -> int | None:
         close = None
         if not self._is_dead("</", pos):
-            close = re.compile(r"</(?:script|pre|style|textarea)>", re.I).search(self.text, found.end())
+            close = re.compile(r"</(?:script|pre|style|textarea)>", re.I).search(self.text, opening.end())
         if close is None:
             self._bury("</", pos)
-            return self._note(pos, f"<{found['verbatim']}>")
+            return self._note(pos, f"<{opening['verbatim']}>")
         return self.line_end(close.end() - 1)
 
     def _html_ends(self) -> dict[int, int]:
@@ -246,15 +246,15 @@ class Regions:
         if self._environments is None:
             self._environments = {}
             stacks: dict[str, list[int]] = {}
-            for found in _ENVIRONMENT.finditer(self.text):
-                stack = stacks.setdefault(found[2], [])
-                if found[1] == "begin":
-                    stack.append(found.start())
-                    line_end = self.line_end(found.end())
-                    if self.text.find(f"\\end{{{found[2]}}}", found.end(), line_end) >= 0:
+            for match in _ENVIRONMENT.finditer(self.text):
+                stack = stacks.setdefault(match[2], [])
+                if match[1] == "begin":
+                    stack.append(match.start())
+                    line_end = self.line_end(match.end())
+                    if self.text.find(f"\\end{{{match[2]}}}", match.end(), line_end) >= 0:
                         self._environments[stack.pop()] = line_end
                 elif stack:
-                    self._environments[stack.pop()] = self.line_end(found.end())
+                    self._environments[stack.pop()] = self.line_end(match.end())
         return self._environments
 
     def _comment_end(self, pos: int, stop: int) -> int | None:
@@ -273,10 +273,10 @@ class Regions:
         return end + 3
 
     def _leaves_container(self, pos: int, stop: int, end: int) -> bool:
-        found = _CONTAINER.match(self.text, pos)
-        if found is None and not _DEFINED.search(self.text, pos, stop):
+        container = _CONTAINER.match(self.text, pos)
+        if container is None and not _DEFINED.search(self.text, pos, stop):
             return False
-        if found is not None and found["short"]:
+        if container is not None and container["short"]:
             return True
         below = self._tight.search(stop)
         return below is not None and below.start() < end
@@ -291,15 +291,15 @@ class Regions:
     def _pair_divs(self, pos: int) -> None:
         stack = [pos]
         region = after = self.line_end(pos)
-        while stack and (found := _IN_DIV.search(self.text, after - 1)):
-            at = found.end()
+        while stack and (match := _IN_DIV.search(self.text, after - 1)):
+            at = match.end()
             after = self.line_end(at)
             if self.text.startswith(":::", at):
                 self._count_div(stack, at, after, region)
             elif end := self.end(at):
                 after = region = end
-        for left in stack:
-            self._divs[left] = None
+        for start in stack:
+            self._divs[start] = None
 
     def _count_div(self, stack: list[int], at: int, after: int, region: int) -> None:
         if DIV_CLOSE.match(self.text, at):
@@ -309,8 +309,8 @@ class Regions:
 
     def open_line(self, at: int) -> bool:
         """Return True if a div can start at `at`: not directly under a paragraph."""
-        before = self.text.rfind("\n", 0, at - 1) + 1 if at else 0
-        line = self.text[before:at]
+        line_start = self.text.rfind("\n", 0, at - 1) + 1 if at else 0
+        line = self.text[line_start:at]
         return not line.strip() or bool(_HEADING_LINE.match(line)) or line.startswith(":::")
 
 
@@ -327,8 +327,8 @@ def split_fences(text: str) -> list[tuple[bool, str]]:
             if bare.startswith(fence) and not bare.strip(fence[0]):
                 parts.append((False, []))
                 fence = ""
-        elif found := _FENCE.match(line):
-            fence = found["fence"]
+        elif opening := _FENCE.match(line):
+            fence = opening["fence"]
             parts.append((True, [line]))
         else:
             parts[-1][1].append(line)
@@ -347,16 +347,16 @@ class EditMarkers:
     """An index of all edit markers in a text."""
 
     def __init__(self, text: str) -> None:
-        self._found: dict[str, list[tuple[str, int, int]]] = {}
+        self._by_id: dict[str, list[tuple[str, int, int]]] = {}
         for marker in EDIT_MARKER.finditer(text) if "{#lmm-" in text else ():
-            self._found.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
+            self._by_id.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
 
     def region_end(self, text: str, start: int) -> int | None:
         """Return the end of the edit at `start`, or None if its markers are incomplete."""
-        found = EDIT_MARKER.match(text, start) if self._found else None
-        if not found:
+        opening = EDIT_MARKER.match(text, start) if self._by_id else None
+        if not opening:
             return None
-        markers = self._found[found["id"]]
+        markers = self._by_id[opening["id"]]
         if [kind for kind, _, _ in markers] not in (["old", "new", "end"], ["new", "end"]) or markers[0][1] != start:
             return None
         return markers[-1][2]
@@ -381,6 +381,6 @@ def match_front_matter(text: str, pos: int) -> tuple[str, int] | None:
     if text[pos] in "#-<:":  # usual documents
         return None
     for language, pattern in _FRONT_MATTER:
-        if found := re.compile(pattern).match(text, pos):
-            return language, found.end()
+        if match := re.compile(pattern).match(text, pos):
+            return language, match.end()
     return None

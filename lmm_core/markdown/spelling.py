@@ -119,18 +119,18 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
     """Return the blocks of `settle`; raise MarkdownError if their text parses into others."""
     settled = settle(before, after)
-    if [one.source for one in settled] == [one.source for one in before] or keeps_structure(settled):
+    if [block.source for block in settled] == [block.source for block in before] or keeps_structure(settled):
         return settled  # unchanged text needs no parsing
     raise MarkdownError("something is not closed (a code fence, a comment) that new metadata blocks would close")
 
 
 def keeps_structure(blocks: Sequence[Block]) -> bool:
     """Return True if the blocks' text parses into the same blocks."""
-    again = parse_markdown_text(serialize_blocks(blocks))
-    wanted = [block for block in blocks if block.source]
-    return len(again) == len(wanted) and all(
-        type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)
-        for one, other in zip(again, wanted, strict=True)
+    reparsed = parse_markdown_text(serialize_blocks(blocks))
+    filled = [block for block in blocks if block.source]
+    return len(reparsed) == len(filled) and all(
+        type(parsed) is type(expected) and trim_blank_lines(parsed.source) == trim_blank_lines(expected.source)
+        for parsed, expected in zip(reparsed, filled, strict=True)
     )
 
 
@@ -155,18 +155,18 @@ def _convert_block(block: MetadataBlock, to: Spelling) -> MetadataBlock:
 
 def _respell(block: MetadataBlock, body: str, to: Spelling) -> MetadataBlock:
     newline = newline_of(block.source)
-    after = block.source[block.end :]
-    blanks = after[len(after.rstrip(" \t\r\n")) :].split("\n", 1)
-    made = make_block(body, to, newline, isinstance(block, HeaderBlock))
-    source = made.source.removesuffix(newline) + (blanks[1] if len(blanks) > 1 else "")
+    tail = block.source[block.end :]
+    blanks = tail[len(tail.rstrip(" \t\r\n")) :].split("\n", 1)
+    respelled = make_block(body, to, newline, isinstance(block, HeaderBlock))
+    source = respelled.source.removesuffix(newline) + (blanks[1] if len(blanks) > 1 else "")
     lead = block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
-    return replace(cast(MetadataBlock, prefix_block(replace(made, source=source), lead)), line=block.line)
+    return replace(cast(MetadataBlock, prefix_block(replace(respelled, source=source), lead)), line=block.line)
 
 
 def _remark(block: MetadataBlock) -> str | None:
     """Return the comment behind the `---` of a native block, or None."""
-    found = _REMARK.match(block.source.lstrip(BOM + " \t\r\n"))
-    return found[1] if found and block.spelling == "native" else None
+    match = _REMARK.match(block.source.lstrip(BOM + " \t\r\n"))
+    return match[1] if match and block.spelling == "native" else None
 
 
 def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
@@ -249,35 +249,35 @@ def take_out(
     holds blocks that stay, since without them the next one would be parsed differently. Raise MarkdownError if the
     text does not parse into the remaining blocks.
     """
-    kept: list[Block] = []
+    remaining: list[Block] = []
     stayed: list[Block] = []
     going: list[MetadataBlock] = []
     for block in (*blocks, None):
-        made = edited.get(id(block), block)
-        if made is None and isinstance(block, MetadataBlock):
+        current = edited.get(id(block), block)
+        if current is None and isinstance(block, MetadataBlock):
             going.append(block)
             continue
-        before = kept[-1].source if kept else ""
-        left = _left_before(before, going, made) if going else before
-        if left is None:
+        before = remaining[-1].source if remaining else ""
+        joined = _left_before(before, going, current) if going else before
+        if joined is None:
             stayed += going
-            kept += going
-        elif made is not None and id(block) in tight and stands(_without_blank(left), made):
-            left = _without_blank(left)
+            remaining += going
+        elif current is not None and id(block) in tight and is_parsed_alike(_without_blank(joined), current):
+            joined = _without_blank(joined)
         going = []
-        _join(kept, left, made)
-    if not keeps_structure(kept):
+        _join(remaining, joined, current)
+    if not keeps_structure(remaining):
         raise MarkdownError("without these blocks, something in the text would be read in another way")
-    return kept, stayed
+    return remaining, stayed
 
 
-def _join(kept: list[Block], left: str | None, block: Block | None) -> None:
-    """Append a block; `left` replaces the source before it."""
-    if left is not None and kept:
-        kept[-1] = replace(kept[-1], source=left) if left != kept[-1].source else kept[-1]
-    elif left:
-        block = prefix_block(block, left) if block is not None else TextBlock(left)
-    kept += [block] if block is not None else []
+def _join(blocks: list[Block], before: str | None, block: Block | None) -> None:
+    """Append a block; `before` replaces the source before it."""
+    if before is not None and blocks:
+        blocks[-1] = replace(blocks[-1], source=before) if before != blocks[-1].source else blocks[-1]
+    elif before:
+        block = prefix_block(block, before) if block is not None else TextBlock(before)
+    blocks += [block] if block is not None else []
 
 
 def _left_before(before: str, going: Sequence[MetadataBlock], following: Block | None) -> str | None:
@@ -289,10 +289,10 @@ def _left_before(before: str, going: Sequence[MetadataBlock], following: Block |
         after = block.source[end:] if end else ""
         before = before + after[after.find("\n") + 1 :] if after else _without_blank(before)
     choices = (before, before + newline_of(going[-1].source))
-    return next((left for left in choices if following is None or stands(left, following)), None)
+    return next((choice for choice in choices if following is None or is_parsed_alike(choice, following)), None)
 
 
-def stands(before: str, following: Block) -> bool:
+def is_parsed_alike(before: str, following: Block) -> bool:
     """Return True if a block is parsed as the same type after a text."""
     at = 0
     for block in parse_markdown_text(before + following.source):

@@ -43,27 +43,27 @@ class Node:
         if not self.metadata:  # fast path
             return default
         properties = self.properties
-        found = find_key(properties, key)
-        return default if found is None else properties[found]
+        actual_key = find_key(properties, key)
+        return default if actual_key is None else properties[actual_key]
 
     def fetch(self, key: str, default: Any = None) -> Any:
         """Return a key's value from this node or the nearest enclosing section."""
         node: Node | None = self
         while node is not None:
-            if node.metadata and (found := find_key(properties := node.properties, key)) is not None:
-                return properties[found]
+            if node.metadata and (actual_key := find_key(properties := node.properties, key)) is not None:
+                return properties[actual_key]
             node = node.parent
         return default
 
     @property
     def ancestors(self) -> list[HeadingNode]:
         """Return the enclosing sections, the document first."""
-        found: list[HeadingNode] = []
+        sections: list[HeadingNode] = []
         node = self.parent
         while node is not None:
-            found.append(node)
+            sections.append(node)
             node = node.parent
-        return found[::-1]
+        return sections[::-1]
 
     @property
     def content(self) -> str:
@@ -210,8 +210,8 @@ def map_tree(tree: MarkdownTree, change: Callable[[Node], Sequence[Block]]) -> M
 
     An empty result removes the node. Raise MarkdownError if the text would be parsed into other blocks.
     """
-    made = [block for node in traverse(tree) for block in change(node)]
-    return blocks_to_tree(settle_safely(tree_to_blocks(tree), made))
+    changed = [block for node in traverse(tree) for block in change(node)]
+    return blocks_to_tree(settle_safely(tree_to_blocks(tree), changed))
 
 
 def load_tree(path: str | Path, logger: LoggerBase | None = None) -> MarkdownTree:
@@ -244,8 +244,8 @@ def traverse_post(tree: Node | None) -> Iterator[Node]:
     """Yield all nodes, sections after their content."""
     stack: list[tuple[Node, bool]] = [(tree, False)] if tree is not None else []
     while stack:
-        node, done = stack.pop()
-        if done or not isinstance(node, HeadingNode):
+        node, is_expanded = stack.pop()
+        if is_expanded or not isinstance(node, HeadingNode):
             yield node
         else:
             stack.append((node, True))

@@ -50,8 +50,8 @@ class KnitRules:
 
 def configured_types(words: Iterable[str]) -> frozenset[str]:
     """Return the RAG-only classes, without those removed by `-`; `rag-only` cannot be removed."""
-    named = set(words)
-    return ((DIV_TYPES | named_types(named)) - taken_out_types(named)) | {RAG_ONLY}
+    configured = set(words)
+    return ((DIV_TYPES | named_types(configured)) - taken_out_types(configured)) | {RAG_ONLY}
 
 
 def taken_out_types(words: Iterable[str]) -> frozenset[str]:
@@ -82,7 +82,7 @@ def words_of(value: Any) -> list[str]:
     return str(value).replace(",", " ").split() if value else []
 
 
-def _nothing(*_: Any) -> None:
+def _undecided(*_: Any) -> None:
     return None
 
 
@@ -95,8 +95,8 @@ class Reason:
     """
 
     key: str
-    notes: Callable[[Any, KnitRules], bool | None] = _nothing
-    index: Callable[[Any], bool | None] = _nothing
+    notes: Callable[[Any, KnitRules], bool | None] = _undecided
+    index: Callable[[Any], bool | None] = _undecided
     types: Callable[[Any], list[str]] = lambda value: []
     in_header: bool = True
 
@@ -130,14 +130,16 @@ class Properties(Protocol):
 
 def in_notes(properties: Properties, rules: KnitRules, is_header: bool = False) -> bool | None:
     """Return whether a part is in the notes, None if undecided."""
-    found = (reason.notes(properties.get(reason.key), rules) for reason in REASONS if reason.in_header or not is_header)
-    return next((says for says in found if says is not None), None)
+    results = (
+        reason.notes(properties.get(reason.key), rules) for reason in REASONS if reason.in_header or not is_header
+    )
+    return next((verdict for verdict in results if verdict is not None), None)
 
 
 def in_index(properties: Properties) -> bool | None:
     """Return whether a part is in the index, None if undecided."""
-    found = (reason.index(properties.get(reason.key)) for reason in REASONS)
-    return next((says for says in found if says is not None), None)
+    results = (reason.index(properties.get(reason.key)) for reason in REASONS)
+    return next((verdict for verdict in results if verdict is not None), None)
 
 
 def own_types(properties: Properties) -> list[str] | None:
@@ -160,14 +162,14 @@ def div_properties(attributes: Attributes, rules: KnitRules) -> dict[str, Any]:
     The attribute `type` counts only with a class of the rules, or `rag-only`.
     """
     pairs = attributes.pairs
-    found: dict[str, Any] = {key: _TRUTH.get(pairs[key].lower(), pairs[key]) for key in DECIDING if key in pairs}
+    properties: dict[str, Any] = {key: _TRUTH.get(pairs[key].lower(), pairs[key]) for key in DECIDING if key in pairs}
     classes = [name for name in attributes.classes if name in rules.div_types]
-    named = types_of(found.pop("type", None))
+    type_words = types_of(properties.pop("type", None))
     if RAG_ONLY not in classes:
-        named = [word for word in named if word in rules.div_types]
-    if types := [*named, *classes]:
-        found["type"] = types
-    return found
+        type_words = [word for word in type_words if word in rules.div_types]
+    if types := [*type_words, *classes]:
+        properties["type"] = types
+    return properties
 
 
 def type_of_div(attributes: Attributes, rules: KnitRules) -> str | None:
@@ -181,12 +183,12 @@ def part_properties(part: Part, rules: KnitRules) -> Properties:
     return part.metadata if part.metadata is not None else div_properties(part.attributes, rules)
 
 
-def may_be_quoted(types: Sequence[str], asked: str = "") -> bool:
+def may_be_quoted(types: Sequence[str], requested: str = "") -> bool:
     """Return True if students may see a passage, by default untyped ones and definitions.
 
-    asked: the requested type
+    requested: the requested type
     """
-    return asked in types if asked else not types or types[0] == DEFINITION
+    return requested in types if requested else not types or types[0] == DEFINITION
 
 
 def is_hidden(node: Node) -> bool:
@@ -200,8 +202,8 @@ def is_indexed(node: Node) -> bool:
     """Return True if a node is in the index; the nearest metadata decides."""
     part: Node | None = node
     while part is not None:
-        if part.metadata and (says := in_index(part)) is not None:
-            return says
+        if part.metadata and (verdict := in_index(part)) is not None:
+            return verdict
         part = part.parent
     return True
 
@@ -216,22 +218,22 @@ def types_around(node: Node) -> list[str]:
 
 def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]:
     """Yield all nodes but the document, each with True if left out of the notes."""
-    out: dict[int, bool] = {}
+    is_out: dict[int, bool] = {}
     for node in traverse(tree):
         if isinstance(node, HeaderNode):
-            out[id(node)] = in_notes(node, rules, is_header=True) is False
+            is_out[id(node)] = in_notes(node, rules, is_header=True) is False
             continue
         own = in_notes(node, rules) if node.metadata else None
-        out[id(node)] = out[id(node.parent)] if own is None else not own
-        yield node, out[id(node)]
+        is_out[id(node)] = is_out[id(node.parent)] if own is None else not own
+        yield node, is_out[id(node)]
 
 
 def leaves_out(rules: KnitRules) -> Goes:
     """Return the predicate for parts left out of the notes."""
 
     def goes(part: Part) -> bool | None:
-        says = in_notes(part_properties(part, rules), rules)
-        return None if says is None else not says
+        verdict = in_notes(part_properties(part, rules), rules)
+        return None if verdict is None else not verdict
 
     return goes
 
@@ -242,11 +244,11 @@ def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
         if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
             continue
         cuts = find_cuts(block.source, leaves_out(rules))
-        opened = next((cut for cut in cuts if cut.rest and not cut.depth), None)
+        opened = next((cut for cut in cuts if cut.is_unclosed and not cut.depth), None)
         if opened is None:
             continue
-        rest = block.source[opened.start :] + serialize_blocks(blocks[at + 1 :])
+        remainder = block.source[opened.start :] + serialize_blocks(blocks[at + 1 :])
         line = source_line(block) + block.source.count("\n", 0, opened.start)
-        before = [replace(block, source=block.source[: opened.start])] if opened.start else []
-        return [*blocks[:at], *before, TextBlock(rest, line)]
+        text_above = [replace(block, source=block.source[: opened.start])] if opened.start else []
+        return [*blocks[:at], *text_above, TextBlock(remainder, line)]
     return list(blocks)

@@ -131,7 +131,7 @@ def _knit_text(block: TextBlock, rules: KnitRules, left_out_texts: list[str], lo
 
 
 def _report_more(cut: Cut, first: int, logger: LoggerBase) -> None:
-    if cut.rest:
+    if cut.is_unclosed:
         logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + cut.line)
     elif cut.table:
         logger.warning("a table with a RAG-only part in a cell is left out of the notes as a whole", first + cut.line)
@@ -151,7 +151,7 @@ def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:
     """Return the line of the first unclosed RAG-only div, at any depth, or None."""
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
-            opened = [cut.line for cut in find_cuts(block.source, leaves_out(rules)) if cut.rest]
+            opened = [cut.line for cut in find_cuts(block.source, leaves_out(rules)) if cut.is_unclosed]
             if opened:
                 return source_line(block) + min(opened)
     return None

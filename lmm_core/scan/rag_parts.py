@@ -89,7 +89,7 @@ def without_metadata(block: TextBlock) -> TextBlock:
 
 
 def _is_one_div(block: TextBlock, cuts: Sequence[Cut], parts: Sequence[Any]) -> bool:
-    if len(parts) != 1 or cuts[0].rest or not block.content.startswith(":::"):
+    if len(parts) != 1 or cuts[0].is_unclosed or not block.content.startswith(":::"):
         return False
     metadata, text = parts[0]
     return text.type is not None and not metadata and text.content == block.content
@@ -103,7 +103,7 @@ def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
     if cut.part is None:
         return
     line = first + cut.line
-    low, high = cut.inside
+    low, high = cut.content
     inner = find_cuts(cut.own[low:high], _is_separate(rules), True) if depth else []
     for nested in inner:
         nested.start, nested.end = nested.start + low, nested.end + low

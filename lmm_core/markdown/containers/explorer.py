@@ -59,8 +59,8 @@ class Cut:
 
     part: the div or deciding metadata, None for a metadata block
     own: its text without surrounding marks
-    inside: the div's content in `own`
-    rest: unclosed, so removed with the rest of its container
+    content: the div's content in `own`
+    is_unclosed: so it is removed with the rest of its container
     table: removed because of a cell
     """
 
@@ -69,8 +69,8 @@ class Cut:
     line: int = 0
     part: Part | None = None
     own: str = ""
-    inside: tuple[int, int] = (0, 0)
-    rest: bool = False
+    content: tuple[int, int] = (0, 0)
+    is_unclosed: bool = False
     table: bool = False
     depth: int = 0
 
@@ -98,12 +98,12 @@ class Explorer:
 
     def explore(self, container: bool = False) -> None:
         """Find all parts and cuts."""
-        whole = View.whole(self.text)
-        self.starts = [line.at for line in whole.lines]
+        view = View.of_text(self.text)
+        self.starts = [line.at for line in view.lines]
         if container:
-            self._blocks(whole)
+            self._blocks(view)
         else:
-            self._scan(whole, 0, len(whole.lines))
+            self._scan(view, 0, len(view.lines))
         while self.todo:
             self._blocks(self.todo.pop())
 
@@ -113,8 +113,8 @@ class Explorer:
         self.budget -= len(view.text)
         if self.budget >= 0:
             self.todo.append(view)
-        elif found := next(self._marks(view.text.split("\n")), None):
-            self._take(view, 0, len(view.text), found)
+        elif part := next(self._marks(view.text.split("\n")), None):
+            self._take(view, 0, len(view.text), part)
 
     def _blocks(self, view: View) -> None:
         blocks = [_inner(block) for block in parse_markdown_text(view.text)]
@@ -123,20 +123,20 @@ class Explorer:
             starts[id(block)] = at
             at += len(block.source)
         decided: dict[int, Part | None] = {}
-        whole = len(view.lines)
+        line_count = len(view.lines)
         for node in traverse(blocks_to_tree(blocks)):
-            found = [self._metadata(view, metadata, starts[id(metadata)]) for metadata in node.metadata]
-            decided[id(node)] = self._decide(node, found, decided)
-            stands = node_block(node)
-            if stands is None:
+            metadata_parts = [self._metadata(view, metadata, starts[id(metadata)]) for metadata in node.metadata]
+            decided[id(node)] = self._decide(node, metadata_parts, decided)
+            own_block = node_block(node)
+            if own_block is None:
                 continue
-            start, end = starts[id(stands)], starts[id(stands)] + len(stands.source)
-            if isinstance(stands, ErrorBlock):
-                self._part(view, start, end, error=stands.message)
+            start, end = starts[id(own_block)], starts[id(own_block)] + len(own_block.source)
+            if isinstance(own_block, ErrorBlock):
+                self._part(view, start, end, error=own_block.message)
                 self._take(view, start, end, None)
             elif part := decided[id(node)]:
                 self._take(view, start, end, part)
-            elif isinstance(stands, TextBlock) and self._scan_block(view, start, end) == whole:
+            elif isinstance(own_block, TextBlock) and self._scan_block(view, start, end) == line_count:
                 return
 
     def _metadata(self, view: View, block: MetadataBlock, start: int) -> Part:
@@ -145,15 +145,15 @@ class Explorer:
         self._take(view, start, start + len(block.source), None)
         return part
 
-    def _decide(self, node: Node, found: list[Part], decided: dict[int, Part | None]) -> Part | None:
+    def _decide(self, node: Node, metadata_parts: list[Part], decided: dict[int, Part | None]) -> Part | None:
         """Return the metadata that hides a node, its own or its section's."""
-        around = decided.get(id(node.parent))
-        if not found:
-            return around
-        said = {key: node.get(key) for key in DECIDING if find_key(node.properties, key) is not None}
-        part = Part(found[0].start, found[-1].end, metadata={**node.properties, **said})
+        inherited = decided.get(id(node.parent))
+        if not metadata_parts:
+            return inherited
+        deciding = {key: node.get(key) for key in DECIDING if find_key(node.properties, key) is not None}
+        part = Part(metadata_parts[0].start, metadata_parts[-1].end, metadata={**node.properties, **deciding})
         verdict = self.goes(part)
-        return around if verdict is None else part if verdict else None
+        return inherited if verdict is None else part if verdict else None
 
     def _part(
         self,
@@ -202,11 +202,11 @@ class Explorer:
             return view.number(end - 1) + 1, True
         if free and _CELLS.match(text):
             return self._grid(view, at), True
-        if (free or text.lstrip(" ")[:1] in (":", "~")) and (made := view.container(at)):
-            self._look_into(made[0])
-            return made[1], True
-        if "<" in text and (found := self._html(view, at, text, pos)):
-            return found
+        if (free or text.lstrip(" ")[:1] in (":", "~")) and (container := view.container(at)):
+            self._look_into(container[0])
+            return container[1], True
+        if "<" in text and (next_line := self._html(view, at, text, pos)):
+            return next_line
         return at + 1, bool(_HEADING.match(text))
 
     def _region(self, view: View, text: str, pos: int) -> int | None:
@@ -227,11 +227,11 @@ class Explorer:
         if "lmm" in attributes.classes and self._is_metadata(view, pos, end, attributes):
             return view.number(end - 1) + 1, True
         part = self._part(view, pos, end, attributes)
-        inside = view.starts[at + 1], view.starts[view.number(end - 1)]
+        content = view.starts[at + 1], view.starts[view.number(end - 1)]
         if self.goes(part):
-            self._take(view, pos, end, part, inside=inside)
-        elif inside[0] < inside[1]:
-            self._look_into(view.part(*inside))
+            self._take(view, pos, end, part, content=content)
+        elif content[0] < content[1]:
+            self._look_into(view.part(*content))
         return view.number(end - 1) + 1, True
 
     def _is_metadata(self, view: View, start: int, end: int, attributes: Attributes) -> bool:
@@ -250,15 +250,15 @@ class Explorer:
         part = Part(view.outer(pos), view.outer_end(len(view.text)), attributes)
         if not self.goes(part):
             return at + 1, True
-        inside = view.starts[at + 1], len(view.text)
-        self._take(view, pos, len(view.text), part, inside=inside, rest=True)
+        content = view.starts[at + 1], len(view.text)
+        self._take(view, pos, len(view.text), part, content=content, is_unclosed=True)
         return len(view.lines), True
 
     def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
         """Process the HTML element on a line, or behind its words."""
-        for found in _ELEMENT.finditer(text):
-            tag = view.tags().get(pos + found.start())
-            if tag is None or (tag.name not in ("div", "section") and text[: found.start()].strip()):
+        for match in _ELEMENT.finditer(text):
+            tag = view.tags().get(pos + match.start())
+            if tag is None or (tag.name not in ("div", "section") and text[: match.start()].strip()):
                 continue
             if tag.close is None or tag.end is None:
                 return self._unclosed_html(view, at, tag)
@@ -270,13 +270,13 @@ class Explorer:
             part = self._part(view, tag.start, end, _html_attributes(tag.attributes))
             if self.goes(part):
                 line = view.number(end - 1)
-                rest = view.text[end : view.starts[line + 1]]
-                end += len(rest) if not rest.strip() else 0
-                self._take(view, tag.start, end, part, inside=(tag.inside, close))
+                remainder = view.text[end : view.starts[line + 1]]
+                end += len(remainder) if not remainder.strip() else 0
+                self._take(view, tag.start, end, part, content=(tag.content_start, close))
                 self._look_into_rest(view, end)
                 return line + 1, True
-        if tag.inside < close:
-            self._look_into(view.part(tag.inside, close))
+        if tag.content_start < close:
+            self._look_into(view.part(tag.content_start, close))
         self._look_into_rest(view, end)
         return view.number(end - 1) + 1, True
 
@@ -289,18 +289,18 @@ class Explorer:
         part = Part(view.outer(tag.start), view.outer_end(len(view.text)), _html_attributes(tag.attributes))
         if tag.name not in ("div", "section") or not self.goes(part):
             return at + 1, True
-        self._take(view, tag.start, len(view.text), part, inside=(tag.inside, len(view.text)), rest=True)
+        self._take(view, tag.start, len(view.text), part, content=(tag.content_start, len(view.text)), is_unclosed=True)
         return len(view.lines), True
 
     def _grid(self, view: View, at: int) -> int:
         """Cut a grid table if a cell holds a part to remove; return the next line."""
-        after = at
-        while after < len(view.lines) and view.lines[after].text.lstrip(" ")[:1] in ("+", "|"):
-            after += 1
-        cells = (cell for line in view.lines[at:after] for cell in line.text.split("|"))
+        end = at
+        while end < len(view.lines) and view.lines[end].text.lstrip(" ")[:1] in ("+", "|"):
+            end += 1
+        cells = (cell for line in view.lines[at:end] for cell in line.text.split("|"))
         if part := next(self._marks(cells), None):
-            self._take(view, view.starts[at], view.starts[after], part, table=True)
-        return after
+            self._take(view, view.starts[at], view.starts[end], part, table=True)
+        return end
 
     def _marks(self, lines: Any) -> Iterator[Part]:
         """Yield parts to remove, without parsing."""
@@ -326,23 +326,23 @@ class Explorer:
         start: int,
         end: int,
         part: Part | None,
-        inside: tuple[int, int] | None = None,
-        rest: bool = False,
+        content: tuple[int, int] | None = None,
+        is_unclosed: bool = False,
         table: bool = False,
     ) -> None:
         """Record a cut, extended to whole lines and redundant blank lines."""
         own = view.text[start:end]
-        kept = start + len(own.rstrip(" \t\r\n"))
-        line_end = view.starts[view.number(kept - 1) + 1] if kept > start else end
-        after = end if view.text[kept:line_end].strip() else line_end
+        text_end = start + len(own.rstrip(" \t\r\n"))
+        line_end = view.starts[view.number(text_end - 1) + 1] if text_end > start else end
+        after = end if view.text[text_end:line_end].strip() else line_end
         outer = view.outer_start(start)
         if outer and self.text[outer - 1] != "\n":  # the line of an item's mark or words stays
-            stop = view.outer_end(kept)
+            stop = view.outer_end(text_end)
         else:
             stop = view.outer_end(_skip_blank(view.text, start, after))
-        low, high = inside or (start, end)
-        line, inside = bisect_right(self.starts, outer) - 1, (low - start, high - start)
-        self.cuts.append(Cut(outer, stop, line, part, own, inside, rest, table, view.depth))
+        low, high = content or (start, end)
+        line, content = bisect_right(self.starts, outer) - 1, (low - start, high - start)
+        self.cuts.append(Cut(outer, stop, line, part, own, content, is_unclosed, table, view.depth))
 
 
 def _inner(block: Block) -> Block:
@@ -359,18 +359,18 @@ def _skip_blank(text: str, start: int, end: int) -> int:
     last = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start] if start else ""
     if last.strip() and not last.lstrip().startswith(":::"):
         return end
-    found = _BLANKS.match(text, end)
-    return found.end() if found else end
+    blanks = _BLANKS.match(text, end)
+    return blanks.end() if blanks else end
 
 
 def _html_attributes(text: str) -> Attributes:
-    found = Attributes()
+    attributes = Attributes()
     for name, double, single, bare in _PAIR.findall(text):
         value, key = double or single or bare, name.lower()
         if key == "class":
-            found.classes = value.split()
+            attributes.classes = value.split()
         elif key == "id":
-            found.identifier = value
+            attributes.identifier = value
         else:
-            found.pairs[key] = value
-    return found
+            attributes.pairs[key] = value
+    return attributes

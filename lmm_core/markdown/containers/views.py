@@ -34,22 +34,22 @@ class ViewLine(NamedTuple):
     """A line of a view.
 
     at: position in the whole text
-    whole: start of a cut of the whole line, behind an item's mark
+    whole_start: start of a cut of the whole line, behind an item's mark
     """
 
     text: str
     at: int
-    whole: int
+    whole_start: int
     is_gap: bool = False
 
 
 class Tag(NamedTuple):
-    """An HTML element; `start` and `inside` span its opening tag, `close` and `end` the closing one."""
+    """An HTML element; `start` and `content_start` span its opening tag, `close` and `end` the closing one."""
 
     name: str
     attributes: str
     start: int
-    inside: int
+    content_start: int
     close: int | None = None
     end: int | None = None
 
@@ -71,7 +71,7 @@ class View:
         self.regions = Regions(self.text)
 
     @classmethod
-    def whole(cls, text: str) -> View:
+    def of_text(cls, text: str) -> View:
         """Return the view of a whole text, without its byte-order mark."""
         lead = len(BOM) if text.startswith(BOM) else 0
         return cls([ViewLine(line[0], line.start(), line.start()) for line in _LINE.finditer(text, lead)])
@@ -89,7 +89,7 @@ class View:
         """Return a cut's start in the whole text, before marks and blanks."""
         at = self.number(pos)
         line = self.lines[at]
-        return line.whole if not line.text[: pos - self.starts[at]].strip() else self.outer(pos)
+        return line.whole_start if not line.text[: pos - self.starts[at]].strip() else self.outer(pos)
 
     def outer_end(self, pos: int) -> int:
         """Return a cut's end in the whole text, before the next line's marks."""
@@ -104,7 +104,7 @@ class View:
         for at in range(first, self.number(max(end - 1, start)) + 1):
             line, low = self.lines[at], max(start - self.starts[at], 0)
             text = line.text[low : end - self.starts[at]]
-            lines.append(ViewLine(text, line.at + low, line.whole if not low else line.at + low))
+            lines.append(ViewLine(text, line.at + low, line.whole_start if not low else line.at + low))
         return View([line for line in lines if line.text], self.depth + 1)
 
     def container(self, at: int) -> tuple[View, int] | None:
@@ -113,16 +113,16 @@ class View:
         if _QUOTE.match(line.text):
             lines = list(self._quoted(at))
             return View(lines, self.depth + 1), at + len(lines)
-        if (found := _ITEM.match(line.text)) and not _RULE.match(line.text):
-            return self._item(at, line, found)
+        if (match := _ITEM.match(line.text)) and not _RULE.match(line.text):
+            return self._item(at, line, match)
         for mark in (_NOTE, _DEFINITION):
-            if (found := mark.match(line.text)) and (at or mark is _NOTE):
-                lines = list(self._indented(at, _cut(line, found.end(), marked=True), _TAB, mark))
+            if (match := mark.match(line.text)) and (at or mark is _NOTE):
+                lines = list(self._indented(at, _cut(line, match.end(), marked=True), _TAB, mark))
                 return View(lines, self.depth + 1), at + len(lines)
         return None
 
-    def _item(self, at: int, line: ViewLine, found: re.Match[str]) -> tuple[View, int]:
-        width = _item_width(found)
+    def _item(self, at: int, line: ViewLine, match: re.Match[str]) -> tuple[View, int]:
+        width = _item_width(match)
         first = _cut(line, min(width, len(line.text.rstrip("\r\n"))), marked=True)
         lines = list(self._indented(at, first, width, _ITEM))
         return View(list(_set_lists_apart(lines)), self.depth + 1), at + len(lines)
@@ -131,10 +131,10 @@ class View:
         first = at
         while at < len(self.lines):
             line = _expand(self.lines[at])
-            found = _QUOTE.match(line.text)
-            if not found and (not line.text.strip() or _STOP.match(line.text) or at == first):
+            mark = _QUOTE.match(line.text)
+            if not mark and (not line.text.strip() or _STOP.match(line.text) or at == first):
                 return
-            yield _cut(line, found.end()) if found else line
+            yield _cut(line, mark.end()) if mark else line
             at += 1
 
     def _indented(self, at: int, first: ViewLine, width: int, mark: re.Pattern[str]) -> Iterator[ViewLine]:
@@ -170,7 +170,7 @@ class View:
 
     def _pair_tags(self) -> dict[int, Tag]:
         text = "".join(" " * len(part) if code else without_code(part) for code, part in split_fences(self.text))
-        found: dict[int, Tag] = {}
+        tags: dict[int, Tag] = {}
         stacks: dict[str, list[Tag]] = {}
         for match in re.finditer(_TAG, text):
             name = match["name"].lower()
@@ -178,16 +178,16 @@ class View:
             if match["close"]:
                 if stack:
                     opened = stack.pop()
-                    found[opened.start] = opened._replace(close=match.start(), end=match.end())
+                    tags[opened.start] = opened._replace(close=match.start(), end=match.end())
             elif not match["inside"].endswith("/"):
                 stack.append(Tag(name, match["inside"], match.start(), match.end()))
-                found[match.start()] = stack[-1]
-        return found
+                tags[match.start()] = stack[-1]
+        return tags
 
 
-def _item_width(found: re.Match[str]) -> int:
-    marked = len(found[0].rstrip(" "))
-    return len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
+def _item_width(match: re.Match[str]) -> int:
+    marked = len(match[0].rstrip(" "))
+    return len(match[0]) if 0 < len(match[0]) - marked <= _TAB else marked + 1
 
 
 def _inner_width(line: str, width: int) -> int:
@@ -197,8 +197,8 @@ def _inner_width(line: str, width: int) -> int:
     """
     if width and len(line) - len(line.lstrip(" ")) >= width:
         return width
-    found = _ITEM.match(line)
-    return _item_width(found) if found and not _RULE.match(line) else 0
+    match = _ITEM.match(line)
+    return _item_width(match) if match and not _RULE.match(line) else 0
 
 
 def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
@@ -210,29 +210,29 @@ def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
         elif bare.startswith(("```", "~~~")):
             fence = bare[:3]
         elif before and _ITEM.match(line.text) and not _ITEM.match(before) and not _RULE.match(line.text):
-            yield ViewLine(GAP, line.at, line.whole, True)
+            yield ViewLine(GAP, line.at, line.whole_start, True)
         before = line.text if bare else ""
         yield line
 
 
 def _fence_to_margin(line: ViewLine) -> ViewLine:
     """Return a line without blanks before `:::`, which Pandoc would not read as a div."""
-    found = _FENCE_IN.match(line.text)
-    return _cut(line, found.end()) if found else line
+    match = _FENCE_IN.match(line.text)
+    return _cut(line, match.end()) if match else line
 
 
 def _expand(line: ViewLine) -> ViewLine:
     if "\t" not in line.text:
         return line
-    made, size = "", 0
+    expanded, size = "", 0
     for char in line.text:
         if char not in " \t>-*+:~()[]^#@.0123456789" or char == "\n":
             break
         size += 1
-        made += " " * (_TAB - len(made) % _TAB) if char == "\t" else char
-    return ViewLine(made + line.text[size:], line.at + size - len(made), line.whole)
+        expanded += " " * (_TAB - len(expanded) % _TAB) if char == "\t" else char
+    return ViewLine(expanded + line.text[size:], line.at + size - len(expanded), line.whole_start)
 
 
 def _cut(line: ViewLine, width: int, marked: bool = False) -> ViewLine:
-    at = max(line.at + width, line.whole)
-    return ViewLine(line.text[width:], line.at + width, at if marked else line.whole)
+    at = max(line.at + width, line.whole_start)
+    return ViewLine(line.text[width:], line.at + width, at if marked else line.whole_start)

@@ -198,11 +198,11 @@ def split_messages(body: str) -> tuple[list[Message], str]:
     at = 0
     while at < len(lines):
         count = 1
-        if found := _MESSAGE.match(lines[at]):
+        if match := _MESSAGE.match(lines[at]):
             count = _message_lines(lines, at)
-            text = _message_text(found[2], lines[at : at + count])
+            text = _message_text(match[2], lines[at : at + count])
             if text is not None:
-                messages.append(Message(found[1], text, at, count))
+                messages.append(Message(match[1], text, at, count))
                 lines[at : at + count] = ["\n"] * count
         at += count
     return messages, "".join(lines)
@@ -227,9 +227,9 @@ def _message_lines(lines: list[str], at: int) -> int:
 def _message_text(value: str | None, lines: list[str]) -> str | None:
     source = "".join(lines)
     if value is None or re.fullmatch(r"[|>][-+0-9]*(?:[ \t]+#.*)?[ \t]*", value) or _QUOTED.match(value):
-        found = _yaml_value(source)
-        if isinstance(found, str):
-            return found
+        text = _yaml_value(source)
+        if isinstance(text, str):
+            return text
         if value is None or not _QUOTED.match(value):
             return None
     elif len(lines) == 1 and not isinstance(_yaml_value(f"v: {value.rstrip()}"), (str, list, dict, type(Ellipsis))):
@@ -320,11 +320,11 @@ def edit_metadata(
     }
     edits = [(*spans[key][:2], entry) for key, entry in entries.items() if key in spans]
     edits += [(m.line, m.line + m.lines, "") for m in before.messages if changes.get(m.key) is DELETED]
-    added = {key: entry for key, entry in entries.items() if key not in spans}
+    new_entries = {key: entry for key, entry in entries.items() if key not in spans}
     if (private := _first_private(spans)) is not None:
-        public = "".join(added.pop(key) for key in list(added) if not key.startswith("~~"))
+        public = "".join(new_entries.pop(key) for key in list(new_entries) if not key.startswith("~~"))
         edits.append((private, private, public))
-    text = _append(_apply(body, edits, newline), "".join(added.values()))
+    text = _append(_apply(body, edits, newline), "".join(new_entries.values()))
     _check_edit(before, text, changes)
     return text
 
@@ -337,11 +337,11 @@ def _apply(body: str, edits: list[tuple[int, int, str]], newline: str) -> str:
     lines = _lines(body)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline
-    made, done = [], 0
+    pieces, at = [], 0
     for start, stop, entry in sorted(edits, key=lambda edit: edit[:2]):
-        made += [*lines[done:start], entry]
-        done = stop
-    return "".join([*made, *lines[done:]])
+        pieces += [*lines[at:start], entry]
+        at = stop
+    return "".join([*pieces, *lines[at:]])
 
 
 def _indented(entry: str, indent: int) -> str:
@@ -350,20 +350,20 @@ def _indented(entry: str, indent: int) -> str:
     return "".join(" " * indent + line if line.strip() else line for line in _lines(entry))
 
 
-def _append(body: str, added: str) -> str:
-    if not added:
+def _append(body: str, entries: str) -> str:
+    if not entries:
         return body
-    kept = body.rstrip(" \t\r\n")
-    at = len(kept) if not kept else body.find("\n", len(kept)) + 1
-    return body[:at] + added + body[at:]
+    trimmed = body.rstrip(" \t\r\n")
+    at = len(trimmed) if not trimmed else body.find("\n", len(trimmed)) + 1
+    return body[:at] + entries + body[at:]
 
 
 def _check_edit(before: Parsed, text: str, changes: dict[str, Value]) -> None:
     after = parse_metadata(text)
-    wanted = {key: value for key, value in (before.content or {}).items() if key not in changes}
-    wanted |= {key: value for key, value in changes.items() if value is not DELETED}
+    expected = {key: value for key, value in (before.content or {}).items() if key not in changes}
+    expected |= {key: value for key, value in changes.items() if value is not DELETED}
     messages = [m.text for m in before.messages if changes.get(m.key) is not DELETED]
-    if after.content != wanted or [m.text for m in after.messages] != messages:
+    if after.content != expected or [m.text for m in after.messages] != messages:
         raise MarkdownError("the block is written in a way that cannot be edited without changing other keys")
 
 
@@ -396,16 +396,16 @@ def _line_of(ends: list[int], mark: yaml.Mark) -> int:
 
 
 def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:
-    inside = start + 1
+    first = start + 1
     if (isinstance(value, yaml.CollectionNode) and not value.flow_style) or getattr(value, "style", None) in ("|", ">"):
         stop = after
     else:
-        inside = stop = last + 1
-    while stop > inside and _outside(lines[stop - 1], column):
+        first = stop = last + 1
+    while stop > first and _is_outside(lines[stop - 1], column):
         stop -= 1
     return stop
 
 
-def _outside(line: str, column: int) -> bool:
+def _is_outside(line: str, column: int) -> bool:
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) <= column) or text == "..."
