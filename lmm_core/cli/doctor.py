@@ -88,7 +88,7 @@ def _quarto(root: Path) -> list[MachineFinding]:
     from ..quarto.check import check_project
 
     optional = shutil.which("quarto") is None
-    return [MachineFinding(part.what, part.found, part.ok, optional, part.paste) for part in check_project(root)]
+    return [MachineFinding(part.name, part.result, part.ok, optional, part.paste) for part in check_project(root)]
 
 
 def _index(project: Project, online: bool) -> MachineFinding:

@@ -136,10 +136,10 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
     findings = [
         finding
         for finding in check_project(course.folder)
-        if not finding.ok and finding.what in ("extension", "filters")
+        if not finding.ok and finding.name in ("extension", "filters")
     ]
     return [
-        f"{finding.what}: {finding.found}" + (f"\n{finding.paste}" if finding.paste else "") for finding in findings
+        f"{finding.name}: {finding.result}" + (f"\n{finding.paste}" if finding.paste else "") for finding in findings
     ]
 
 

@@ -37,18 +37,18 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
 
     The index is not refreshed after an error or during `lmm course`."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
-    kept = KeepingLogger(logger)
+    reports = KeepingLogger(logger)
     output = output_dir(environment, project_dir)
-    named = listed_files(environment, "OUTPUT", project_dir)
+    output_files = listed_files(environment, "OUTPUT", project_dir)
     if output.is_dir():
         own_place(project_dir, output)
-        write_site_box(output, project_dir, kept)
-        report_leaks(_outputs(output, named, pages, project_dir), pages, project_dir, kept)
-    only_inside([page.file.path for page in pages], project_dir, kept)  # for its warnings
-    if not kept.count("error") and environment.get(IN_COURSE) != "1":
-        everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
-        refresh_index(pages, project_dir, kept, prune=everything)
-    return not kept.count("error")
+        write_site_box(output, project_dir, reports)
+        report_leaks(_outputs(output, output_files, pages, project_dir), pages, project_dir, reports)
+    only_inside([page.file.path for page in pages], project_dir, reports)  # for its warnings
+    if not reports.count("error") and environment.get(IN_COURSE) != "1":
+        is_complete = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not output_files
+        refresh_index(pages, project_dir, reports, prune=is_complete)
+    return not reports.count("error")
 
 
 def _knitted(project_dir: Path) -> Project:
@@ -56,15 +56,15 @@ def _knitted(project_dir: Path) -> Project:
     return replace(project, rules=project_rules(read_project(project_dir), project.rules))
 
 
-def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
+def _outputs(output: Path, output_files: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
     if output.resolve() != project_dir.resolve():
         return [output]
-    found = [project_dir / name for name in named]
-    if not found:
+    files = [project_dir / name for name in output_files]
+    if not files:
         sources = {page.file.path.with_suffix("") for page in pages}
         beside = [path for folder in {source.parent for source in sources} for path in sorted(folder.iterdir())]
-        found = [path for path in beside if path.with_suffix("") in sources and not is_document(path.name, RENDERED)]
-    return [path for path in (*found, output / ASK_FOLDER) if path.exists()]
+        files = [path for path in beside if path.with_suffix("") in sources and not is_document(path.name, RENDERED)]
+    return [path for path in (*files, output / ASK_FOLDER) if path.exists()]
 
 
 # The index
@@ -138,7 +138,7 @@ def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
     from .ask_box.material import SitePage
 
     finder, settings = DocumentFinder(), read_project(project_dir)
-    seen: set[str] = set()
+    yielded: set[str] = set()
     for page in shown_pages(read_pages(find_inputs(project_dir), project_dir), project_dir):
         if page.outside or ask_options(page.options.ask) is None:
             continue
@@ -148,19 +148,19 @@ def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
         for path in _with_included(page, project_dir):
             file = page.file if path is page.file.path else None
             place = str(file.place) if file else os.path.realpath(path)
-            if place not in seen:
-                seen.add(place)
+            if place not in yielded:
+                yielded.add(place)
                 yield SitePage(path, name, file is None, file)
 
 
 def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, output: Path) -> str:
-    usual = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html")
+    default_name = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html")
     of_html = mapping_in(mapping_in(settings, "format"), "html")
-    if named := str(of_html.get("output-file") or settings.get("output-file") or ""):
-        own = usual.with_name(f"{PurePath(named).name.removesuffix('.html')}.html")
-        if (output / own).is_file():
-            return own.as_posix()
-    return usual.as_posix()
+    if output_file := str(of_html.get("output-file") or settings.get("output-file") or ""):
+        name = default_name.with_name(f"{PurePath(output_file).name.removesuffix('.html')}.html")
+        if (output / name).is_file():
+            return name.as_posix()
+    return default_name.as_posix()
 
 
 def _with_included(page: Page, project_dir: Path) -> list[Path]:
@@ -172,8 +172,8 @@ def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
     """Return the pages without included files and drafts, which Quarto empties."""
     settings = read_project(project_dir)
     drafts = _listed_drafts(settings, project_dir)
-    shown = (page for page in pages if not page.included and str(page.file.place) not in drafts)
-    return [page for page in shown if page_settings(page.file.path, page.header, settings).get("draft") is not True]
+    public = (page for page in pages if not page.included and str(page.file.place) not in drafts)
+    return [page for page in public if page_settings(page.file.path, page.header, settings).get("draft") is not True]
 
 
 def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
@@ -191,31 +191,31 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
-    known = {page.file.path: page.includes for page in pages}
+    includes = {page.file.path: page.includes for page in pages}
 
     def included(path: Path) -> Sequence[Path]:
-        return known[path] if path in known else included_in(path, project_dir)
+        return includes[path] if path in includes else included_in(path, project_dir)
 
     published = [*follow_includes(find_inputs(project_dir), included)]
     project, ask = _knitted(project_dir), read_ask(project_dir)
-    found = look_for_leaks(outputs, rendered, project, logger, published, ask, read=pages)
-    standing: list[Leak] = []
-    for leak in found.leaks:
+    findings = look_for_leaks(outputs, rendered, project, logger, published, ask, in_memory=pages)
+    remaining: list[Leak] = []
+    for leak in findings.leaks:
         if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):
             _remove_figure(leak, project_dir, logger)
         else:
             _report_leak(leak, project_dir, logger)
-            standing.append(leak)
-    if standing:
+            remaining.append(leak)
+    if remaining:
         from .leaks.causes import conclusion
 
         output = next((path for path in outputs if path.is_dir()), project_dir)
-        for line in conclusion(standing, output, project_dir).split("\n"):
+        for line in conclusion(remaining, output, project_dir).split("\n"):
             logger.error(line)
-    found.leaks = standing
-    if found.doubt:
-        logger.warning(found.doubt)
-    return found
+    findings.leaks = remaining
+    if findings.doubt:
+        logger.warning(findings.doubt)
+    return findings
 
 
 def _remove_figure(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:

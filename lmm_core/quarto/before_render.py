@@ -43,12 +43,12 @@ def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: Lo
 def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
     """Annotate pages, except included, excluded and read-only files."""
     finder = DocumentFinder()
-    wanted = [page for page in pages if not page.included]
-    wanted = [page for page in wanted if page.outside or finder.why_not(page.file.path) != "pattern"]
-    for page in wanted:
+    candidates = [page for page in pages if not page.included]
+    candidates = [page for page in candidates if page.outside or finder.why_not(page.file.path) != "pattern"]
+    for page in candidates:
         if is_notebook(page.file.path):
             in_file(logger, name_in_project(page.file.path, project_dir)).warning(NOT_ANNOTATED)
-    if todo := [page.file.path for page in wanted if page.is_written]:
+    if todo := [page.file.path for page in candidates if page.is_written]:
         import asyncio
 
         asyncio.run(_annotate(todo, project_dir, logger))
@@ -81,8 +81,8 @@ def _is_filtered(page: Page, project_dir: Path) -> bool:
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
     """Return a line per block or near-miss that may publish hidden text, given the types of all documents."""
     rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
-    shown = {page.file.path for page in pages}
-    others = [path for path in find_inputs(project_dir) if path not in shown]
+    page_paths = {page.file.path for page in pages}
+    others = [path for path in find_inputs(project_dir) if path not in page_paths]
     rules = with_types(rules, [*pages, *read_documents(others)])
     return typo_lines([(name_in_project(page.file.path, project_dir), page) for page in pages], rules)
 

@@ -26,9 +26,9 @@ class ProjectFinding:
 
     paste: lines to fix it; pasting by hand preserves comments in `_quarto.yml`"""
 
-    what: str
+    name: str
     ok: bool
-    found: str
+    result: str
     paste: str = ""
 
 
@@ -50,16 +50,16 @@ def check_project(folder: Path) -> list[ProjectFinding]:
 
 
 def _check_extension(folder: Path) -> ProjectFinding:
-    found = installed_extension(folder)
-    if found is None:
+    extension = installed_extension(folder)
+    if extension is None:
         return ProjectFinding("extension", False, "It is not in _extensions/. To copy it there, run: lmm init")
     try:
-        version = str(read_yaml(found / "_extension.yml").get("version"))
+        version = str(read_yaml(extension / "_extension.yml").get("version"))
     except QuartoError as error:
         return ProjectFinding("extension", False, str(error))
     if version == __version__:
         return ProjectFinding("extension", True, version)
-    mend = f"Remove {found.relative_to(folder)}, then run: lmm init"
+    mend = f"Remove {extension.relative_to(folder)}, then run: lmm init"
     return ProjectFinding("extension", False, f"It has version {version}, but lmm has {__version__}.", mend)
 
 
@@ -77,14 +77,14 @@ def _as_line(entry: Any) -> str:
 
 
 def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
-    found = settings.get("lmm")
-    if not isinstance(found, dict | None):
+    options = settings.get("lmm")
+    if not isinstance(options, dict | None):
         yield ProjectFinding("options", False, not_a_mapping())
         return
-    wrong = [problem for key, value in (found or {}).items() if (problem := option_problem(str(key), value))]
+    wrong = [problem for key, value in (options or {}).items() if (problem := option_problem(str(key), value))]
     yield from (ProjectFinding("options", False, problem) for problem in wrong)
     if not wrong:
-        yield ProjectFinding("options", True, ", ".join(map(str, found or ())) or "none")
+        yield ProjectFinding("options", True, ", ".join(map(str, options or ())) or "none")
 
 
 def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:

@@ -23,17 +23,17 @@ BY_HAND = (  # shown for blocks that no command can fix
 def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
     """Return a line per native block, and instructions. documents: with names for messages."""
     problems: list[str] = []
-    mended: list[str] = []
+    convertible: list[str] = []
     by_hand = False
     for name, document in documents:
         blocks = document.blocks
         lines = native_lines(blocks)
         problems += [f"{name}:{line}: {_FORGOTTEN}" for line in lines]
-        left = native_lines(convert(blocks, "div")) if lines and not is_notebook(Path(name)) else lines
-        by_hand = by_hand or bool(left)
-        mended += [name] if len(left) < len(lines) else []
-    if mended:
-        problems.append(f"To write them as divs, run: lmm convert --to div {shlex.join(mended)}")
+        remaining = native_lines(convert(blocks, "div")) if lines and not is_notebook(Path(name)) else lines
+        by_hand = by_hand or bool(remaining)
+        convertible += [name] if len(remaining) < len(lines) else []
+    if convertible:
+        problems.append(f"To write them as divs, run: lmm convert --to div {shlex.join(convertible)}")
     if by_hand:
         problems.append(BY_HAND)
     return problems

@@ -45,17 +45,17 @@ class AskBoxSettings:
     include: frozenset[str] = frozenset()
 
 
-def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[str] = OPTIONS) -> RenderOptions:
-    """Return options merged with a value of `lmm:`. where: file, for messages. Raise RenderError."""
-    if found is None:
+def read_options(setting: Any, base: RenderOptions, place: str, allowed: Iterable[str] = OPTIONS) -> RenderOptions:
+    """Return options merged with a value of `lmm:`. place: file, for messages. Raise RenderError."""
+    if setting is None:
         return base
-    if not isinstance(found, dict):
-        raise RenderError(f"{where}: {not_a_mapping()}")
-    own = {str(key).replace("_", "-"): value for key, value in found.items()}
-    more = set(known) - set(OPTIONS)
-    problems = [problem for key, value in own.items() if key not in more and (problem := option_problem(key, value))]
+    if not isinstance(setting, dict):
+        raise RenderError(f"{place}: {not_a_mapping()}")
+    own = {str(key).replace("_", "-"): value for key, value in setting.items()}
+    foreign = set(allowed) - set(OPTIONS)
+    problems = [problem for key, value in own.items() if key not in foreign and (problem := option_problem(key, value))]
     if problems:
-        raise RenderError("\n".join(f"{where}: {problem}" for problem in problems))
+        raise RenderError("\n".join(f"{place}: {problem}" for problem in problems))
     names = {field.name.replace("_", "-"): field.name for field in fields(RenderOptions)}
     return replace(base, **{names[key]: value for key, value in own.items() if key in names})
 
@@ -79,9 +79,9 @@ def option_problem(key: str, value: Any) -> str:
 def _ask_problem(value: Any) -> str:
     if not isinstance(value, dict):
         return "" if isinstance(value, bool) else f"`lmm.ask`: should be {ASK}, not {value!r:.60}"
-    known = ("server", "include")
-    if unknown := [key for key in value if key not in known]:
-        return f"unknown option `lmm.ask.{unknown[0]}` (known: {', '.join(known)})"
+    names = ("server", "include")
+    if unknown := [key for key in value if key not in names]:
+        return f"unknown option `lmm.ask.{unknown[0]}` (known: {', '.join(names)})"
     server, include = value.get("server"), value.get("include")
     if server is not None and not (isinstance(server, str) and server.startswith(("http://", "https://", "/"))):
         return f"`lmm.ask.server`: should be an address (https://…), not {server!r:.60}"

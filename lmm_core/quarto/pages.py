@@ -43,13 +43,13 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
 
     Raise RenderError for invalid options, QuartoError, MarkdownError and OSError."""
     in_folder = _folder_options(project_dir)
-    pages, named = dict[Path, Page](), set(paths)
-    there = [path for path in paths if path.is_file()]
+    pages, rendered = dict[Path, Page](), set(paths)
+    existing = [path for path in paths if path.is_file()]
     try:
-        for path in follow_includes(there, lambda path: pages[path].includes):
+        for path in follow_includes(existing, lambda path: pages[path].includes):
             file, options = read_markdown(path), in_folder(path.parent)
             includes = named_in(file.text, path, project_dir)
-            pages[path] = Page(file, options, includes, path not in named, not is_inside(path, project_dir))
+            pages[path] = Page(file, options, includes, path not in rendered, not is_inside(path, project_dir))
     finally:  # report problems of earlier files even if a later one is unreadable
         for page in pages.values():
             page.options = _page_options(page, project_dir)
@@ -68,8 +68,8 @@ def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
     def find(folder: Path) -> RenderOptions:
         options = base
         for place in folder_files(folder / "-", project_dir):
-            where = name_in_project(place, project_dir)
-            options = read_options(with_named(read_yaml(place), place.parent).get("lmm"), options, where)
+            name = name_in_project(place, project_dir)
+            options = read_options(with_named(read_yaml(place), place.parent).get("lmm"), options, name)
         return options
 
     return find
@@ -77,10 +77,10 @@ def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
 
 def _page_options(page: Page, project_dir: Path) -> RenderOptions:
     path = page.file.path
-    found = with_named(page.header, path.parent).get("lmm")
-    if found is None:
+    options = with_named(page.header, path.parent).get("lmm")
+    if options is None:
         return page.options
-    return read_options(found, page.options, name_in_project(path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
+    return read_options(options, page.options, name_in_project(path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
 
 
 def name_in_project(path: Path, project_dir: Path) -> str:
@@ -103,13 +103,13 @@ def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Pa
 
     Raise QuartoError."""
     output = output_dir(environment, project_dir)
-    found: list[Path] = []
+    documents: list[Path] = []
     for name in listed_files(environment, "OUTPUT", project_dir):
         sources = _sources_of(project_dir / name, output, project_dir)
         if not sources:
             return find_inputs(project_dir)
-        found += sources
-    return list(dict.fromkeys(found)) or find_inputs(project_dir)
+        documents += sources
+    return list(dict.fromkeys(documents)) or find_inputs(project_dir)
 
 
 def output_dir(environment: Mapping[str, str], project_dir: Path) -> Path:

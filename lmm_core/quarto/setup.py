@@ -59,5 +59,5 @@ def extension_files() -> dict[str, bytes]:
     """Return the extension's files by path in a project. Raise QuartoError if missing."""
     source = packaged_extension()
     paths = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
-    kept = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]
-    return {f"_extensions/{EXTENSION}/{path.as_posix()}": (source / path).read_bytes() for path in kept}
+    files = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]
+    return {f"_extensions/{EXTENSION}/{path.as_posix()}": (source / path).read_bytes() for path in files}

@@ -34,7 +34,7 @@ def check(folder="."):
     """The findings in a project, as `lmm doctor` prints them, and whether all is well."""
     findings = check_project(project_root(Path(folder) / "-"))
     lines = [
-        f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}\n{indent(finding.paste, ' ' * 8)}"
+        f"{'ok' if finding.ok else '--'}  {finding.name:<12}{finding.result}\n{indent(finding.paste, ' ' * 8)}"
         for finding in findings
     ]
     return all(finding.ok for finding in findings), "\n".join(lines)

@@ -41,16 +41,16 @@ def write_box(
     places = {name: output / name for name in [*(page.page for page in pages), *more] if (output / name).is_file()}
     for place in (output / ASK_FOLDER, *places.values()):
         check_inside(output, place)
-    shown = {name: read_page(_text(place)) for name, place in places.items()}
+    texts = {name: read_page(_text(place)) for name, place in places.items()}
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    there = [page for page in pages if page.page in places]
-    rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
+    present_pages = [page for page in pages if page.page in places]
+    rows = read_rows(present_pages, texts, replace(project, rules=rules), settings, logger)
     left_out = fields_left_out(project.embeddings)
     data = box_script(rows, str(settings.get("lang") or "en"), project.synonyms, left_out)
     make_marked(output / ASK_FOLDER, BOX)
     _write_files(output / ASK_FOLDER, {DATA: data, **box_files()})
     for name, place in places.items():
-        _put_tag(place, name, shown[name], ask)
+        _put_tag(place, name, texts[name], ask)
     return rows
 
 
@@ -75,13 +75,13 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             path.unlink()
 
 
-def _put_tag(place: Path, page: str, shown: PageText, ask: AskBoxSettings) -> None:
+def _put_tag(place: Path, page: str, page_text: PageText, ask: AskBoxSettings) -> None:
     """Put the box's tag into a page."""
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page} | ({"server": ask.server} if ask.server else {})
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
     tag = f'<script async src="{up}/ask.js" {BOX_TAG}{attributes}></script>\n'
-    if shown.tag == tag:
+    if page_text.tag == tag:
         return
     text = _without_tag(_text(place))
     if end := _HEAD_END.search(text):

@@ -40,30 +40,30 @@ def box_script(
     language: str,
     synonyms: Synonymous | None = None,
     left_out: Collection[str] = (),
-    made: datetime | None = None,
+    time: datetime | None = None,
 ) -> bytes:
     """Return the script that passes a box's data to a page.
 
-    left_out: fields excluded from the search; made: time, default now."""
-    named = language_code(language) or USUAL_LANGUAGE
+    left_out: fields excluded from the search; time: default now."""
+    stem_language = language_code(language) or USUAL_LANGUAGE
     words = set(_words(rows))
-    about = {
+    data = {
         "format": FORMAT,
-        "made": (made or datetime.now(UTC)).isoformat(timespec="minutes"),
+        "made": (time or datetime.now(UTC)).isoformat(timespec="minutes"),
         "language": language,
         "types": dict(sorted(rows.types.items())),
         "documents": rows.documents,
         "sections": rows.sections,
-        "stems": _stems(words, named),
+        "stems": _stems(words, stem_language),
         "spellings": SPELLINGS[""] + SPELLINGS.get(language_code(language), []),
         "synonyms": _synonyms(words, language, synonyms or {}),
-        "named": named,
-        "stopWords": " ".join(sorted(stop_words(named))),
+        "named": stem_language,
+        "stopWords": " ".join(sorted(stop_words(stem_language))),
         "asking": {name: " ".join(asking) for name, asking in words_data().items()},
         "askingSigns": ASKING,
         "weights": weights_data(left_out),
     }
-    return b"lmmAsk.take(%b)\n" % _json(about)
+    return b"lmmAsk.take(%b)\n" % _json(data)
 
 
 def _json(value: Any) -> bytes:
@@ -124,12 +124,12 @@ class BoxRows:
 
 def read_rows(
     pages: Sequence[SitePage],
-    shown: Mapping[str, PageText],
+    texts: Mapping[str, PageText],
     project: Project,
     settings: Mapping[str, Any],
     logger: LoggerBase,
 ) -> BoxRows:
-    """Return the rows of pages. shown: parsed pages by name.
+    """Return the rows of pages. texts: parsed pages by name.
 
     Raise OSError, MarkdownError, QuartoError and ConfigError."""
     rows = BoxRows()
@@ -137,7 +137,7 @@ def read_rows(
         text = (page.file or read_markdown(page.source)).text
         material = read_material(page, text, project, settings, in_file(logger, page.source))
         for document in material.documents:
-            rows.add(page.page, name_from(project.root, page.source), [*section_rows(document, shown[page.page])])
+            rows.add(page.page, name_from(project.root, page.source), [*section_rows(document, texts[page.page])])
         rows.types.update(material.types)
     return rows
 
@@ -153,16 +153,16 @@ def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
         passages = [row for passage in section.passages if (row := _passage(passage, page.words, links))]
         questions = list(map(plain_line, section.questions))
         summary = plain_text(section.summary, page.words)
-        yield [0, section.depth, title, _existing(section, page.ids), minutes, summary, questions, passages]
+        yield [0, section.depth, title, _nearest_anchor(section, page.ids), minutes, summary, questions, passages]
 
 
-def _existing(section: Section, ids: frozenset[str]) -> str:
+def _nearest_anchor(section: Section, ids: frozenset[str]) -> str:
     """Return the identifier of the nearest enclosing section on the page, "" for none."""
-    found: Section | None = section
-    while found is not None:
-        if found.anchor and found.anchor in ids:
-            return found.anchor
-        found = found.parent
+    ancestor: Section | None = section
+    while ancestor is not None:
+        if ancestor.anchor and ancestor.anchor in ids:
+            return ancestor.anchor
+        ancestor = ancestor.parent
     return ""
 
 
@@ -196,9 +196,9 @@ def read_page(text: str) -> PageText:
     page = parse_html(text)
     words: dict[str, str] = {}
     for element in page.css("a.quarto-xref, span.citation[data-cites]"):
-        label, shown = _label(element), element_text(element)
-        if label and shown and not shown.startswith(("(", "[", "?")):
-            words.setdefault(label, shown)
+        label, link_text = _label(element), element_text(element)
+        if label and link_text and not link_text.startswith(("(", "[", "?")):
+            words.setdefault(label, link_text)
     ids = frozenset(element.attributes["id"] or "" for element in page.css("[id]"))
     return PageText(ids - {""}, words, _box_tag(text))
 

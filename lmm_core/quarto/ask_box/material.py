@@ -53,7 +53,7 @@ def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
-    kept: list[Block] = [] if in_notes(tree, rules, is_header=True) is False else [*tree.metadata]
+    published: list[Block] = [] if in_notes(tree, rules, is_header=True) is False else [*tree.metadata]
     counts: Counter[str] = Counter()
     for node, is_out in verdicts(tree, rules):
         block = getattr(node, "heading", None) or getattr(node, "block", None)
@@ -63,8 +63,8 @@ def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
         elif isinstance(block, TextBlock) and (":::" in block.source or "<" in block.source):
             block = replace(block, source=strip_divs(block.source, rules))
         if not is_out and block is not None:
-            kept += [*node.metadata, block]
-    return kept
+            published += [*node.metadata, block]
+    return published
 
 
 def read_material(
@@ -85,8 +85,8 @@ def read_material(
         replace(block, source=conditions.visible_text(block.source)) if isinstance(block, TextBlock) else block
         for block in restore_originals(blocks).blocks
     ]
-    kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
-    chunks = encode_passages(kept, own, logger, docid_of(page.source), source_of(page.source, project))
+    published = public_blocks(on_page, page_rules(page.source, header, own.rules))
+    chunks = encode_passages(published, own, logger, docid_of(page.source), source_of(page.source, project))
     return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
 
@@ -138,10 +138,10 @@ class PageConditions:
         return True
 
     def _is_set(self, path: str) -> bool:
-        found: Any = self.metadata
+        value: Any = self.metadata
         for key in path.split("."):
-            found = found.get(key) if isinstance(found, dict) else None
-        return bool(found)
+            value = value.get(key) if isinstance(value, dict) else None
+        return bool(value)
 
     def _words(self, text: str) -> str:
         if ".content-" in text:

@@ -50,12 +50,12 @@ def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[t
 
     Raise ArchiveError for unreadable members after the others."""
     try:
-        found = _members(name, data, budget)
-        if found is None or depth >= DEPTH:
+        members = _members(name, data, budget)
+        if members is None or depth >= DEPTH:
             yield "", data
             return
         problems: list[str] = []
-        for member, inner in found:
+        for member, inner in members:
             try:
                 for deeper, content in unpack(member or name, inner, budget, depth + 1):
                     yield "/".join(filter(None, (member, deeper))), content

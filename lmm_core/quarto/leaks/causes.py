@@ -33,24 +33,24 @@ TITLE = (
 
 def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
     """Return a summary of leaks, one message per line."""
-    where = f"{output.relative_to(project_dir)}/" if output.is_relative_to(project_dir) else f"{output}/"
+    place = f"{output.relative_to(project_dir)}/" if output.is_relative_to(project_dir) else f"{output}/"
     parts = counted(len(leaks), "part") + (" that is" if len(leaks) == 1 else " that are")
-    stands = "stands" if len(leaks) == 1 else "stand"
+    verb = "stands" if len(leaks) == 1 else "stand"
     summary = (
-        f"{parts} left out of the notes {stands} in {counted(len({leak.file for leak in leaks}), 'file')} of the site. "
-        f"The render has failed, and {where} still holds what it has made. Do not publish it."
+        f"{parts} left out of the notes {verb} in {counted(len({leak.file for leak in leaks}), 'file')} of the site. "
+        f"The render has failed, and {place} still holds what it has made. Do not publish it."
     )
     return "\n".join(f"LM markdown: {line}" for line in [summary, *_causes(leaks, project_dir)])
 
 
 def _causes(leaks: Iterable[Leak], project_dir: Path) -> Iterator[str]:
-    named: dict[str, str] = {}
+    places: dict[str, str] = {}
     for leak in leaks:
         if leak.file.suffix.lower() in PAGES and leak.file.is_file() and _EMBEDDED in leak.file.read_bytes():
-            named.setdefault(CODE_TOOLS, _name(leak.file, project_dir))
+            places.setdefault(CODE_TOOLS, _name(leak.file, project_dir))
         elif cause := cause_in_source(leak, project_dir):
-            named.setdefault(cause, f"{_name(leak.source, project_dir)}:{leak.line}")
-    yield from (f"{place}: {cause}" for cause, place in named.items())
+            places.setdefault(cause, f"{_name(leak.source, project_dir)}:{leak.line}")
+    yield from (f"{place}: {cause}" for cause, place in places.items())
 
 
 def _name(file: Path, project_dir: Path) -> str:
@@ -73,8 +73,8 @@ def cause_in_source(leak: Leak, project_dir: Path) -> str:
 def explain_reader(settings: Mapping[str, Any]) -> str:
     """Return a message if a page's reader does not support fenced divs, else ""."""
     formats = [settings, *mapping_in(settings, "format").values()]
-    named = [options.get(key) for options in formats if isinstance(options, dict) for key in ("from", "reader")]
-    return next((READER.format(name) for name in named if name and not _knows_divs(str(name))), "")
+    readers = [options.get(key) for options in formats if isinstance(options, dict) for key in ("from", "reader")]
+    return next((READER.format(name) for name in readers if name and not _knows_divs(str(name))), "")
 
 
 def _knows_divs(reader: str) -> bool:

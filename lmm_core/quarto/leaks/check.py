@@ -38,17 +38,17 @@ def look_for_leaks(
     logger: LoggerBase | None = None,
     published: Sequence[Path] = (),
     ask: AskBoxSettings | None = None,
-    read: Iterable[MarkdownDocument] = (),
+    in_memory: Iterable[MarkdownDocument] = (),
 ) -> Findings:
     """Return leaks of sources in a folder or files.
 
     published: other documents, which may contain the same words
     ask: the ask box, whose data may contain more
-    read: documents in memory
+    in_memory: documents in memory
     Unreadable files are logged as errors, unsupported types as warnings."""
     outputs = [output] if isinstance(output, Path) else output
     logger = logger or ConsoleLogger()
-    documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
+    documents = read_documents(dict.fromkeys([*sources, *published]), in_memory, project, logger)
     checked = {*sources}
     own = [document for document in documents if document.path in checked]
     notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None)
@@ -58,10 +58,10 @@ def look_for_leaks(
     if pdfs := search.unsearched["PDF"]:
         logger.warning(f"{counted(pdfs, 'PDF file')} not searched: pdftotext is not on PATH. Install poppler-utils.")
     leaks = [*search.leaks, *(leak for folder in outputs for leak in search.unused_figures(folder, project))]
-    over = search.passed_over()
+    passed_over = search.passed_over()
     is_marked = search.secrets or any(document.secrets() for document in documents)
     solutions = [] if is_marked else [*_solutions(own, project)]
-    return Findings(leaks, len(search.secrets) - over, search.files, over, search.unsearched, solutions)
+    return Findings(leaks, len(search.secrets) - passed_over, search.files, passed_over, search.unsearched, solutions)
 
 
 def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterator[str]:
@@ -80,7 +80,7 @@ class _LeakSearch:
         self.files = 0
         self.unsearched: Counter[str] = Counter()
         self._figures: set[str] = set()  # referenced by files
-        self._kept: set[Needle | str] = set()  # needles, elements and names that the notes contain
+        self._published: set[Needle | str] = set()  # needles, elements and names that the notes contain
         self._short = ShortParts()
         for at, secret in enumerate(secrets):
             self._index.add(at, self._needles(at, secret))
@@ -124,8 +124,8 @@ class _LeakSearch:
         is_about = is_data and file.name == "data.js"
         stream = Stream(text_words(_without_programs_own(text.source) if is_about else text.words))
         for at, needle in self._index.find(stream):
-            if self._notes.say(needle, self.secrets[self._index.secrets[needle][0]].source, file, is_data):
-                self._kept.add(needle)
+            if self._notes.contain(needle, self.secrets[self._index.secrets[needle][0]].source, file, is_data):
+                self._published.add(needle)
             else:
                 words = stream.words(at, at + len(needle.letters))
                 yield from ((secret, words) for secret in self._index.secrets[needle])
@@ -133,7 +133,7 @@ class _LeakSearch:
             source, letters = self.secrets[at].source, "".join(words)
             is_in_notes = self._notes.have_name if letters.startswith("#") else self._notes.have_element
             if is_in_notes(letters.removeprefix("#"), source, file):
-                self._kept.add(letters)
+                self._published.add(letters)
             else:
                 yield at, words
 
@@ -144,10 +144,12 @@ class _LeakSearch:
 
     def passed_over(self) -> int:
         """Return the number of secrets that are too short or were found only as published words."""
-        told = {at for needle, secrets in self._index.secrets.items() if needle not in self._kept for at in secrets}
-        told |= {at for element, at in self._short.elements.items() if element not in self._kept}
-        told |= {at for name, at in self._short.names.items() if f"#{name}" not in self._kept}
-        return len(self.secrets) - len(told)
+        usable = {
+            at for needle, secrets in self._index.secrets.items() if needle not in self._published for at in secrets
+        }
+        usable |= {at for element, at in self._short.elements.items() if element not in self._published}
+        usable |= {at for name, at in self._short.names.items() if f"#{name}" not in self._published}
+        return len(self.secrets) - len(usable)
 
 
 def _without_programs_own(source: str) -> str:
@@ -160,9 +162,9 @@ def _without_programs_own(source: str) -> str:
     return "\n".join([source[:begin], *own, source[end:]])
 
 
-def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
+def _leak(file: Path, member: str, secret: Secret, matched_words: list[str]) -> Leak:
     words = strip_markup(secret.text).replace("#", " ").split()[:8]
-    whole = "".join(markdown_words(secret.text))
-    if len(whole) >= len("".join(found)) and not whole.startswith("".join(found)):
-        words = found
+    letters = "".join(markdown_words(secret.text))
+    if len(letters) >= len("".join(matched_words)) and not letters.startswith("".join(matched_words)):
+        words = matched_words
     return Leak(file, secret.source, secret.piece.line, " ".join(words), member)

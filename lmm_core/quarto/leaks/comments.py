@@ -21,7 +21,7 @@ def comment_leaks(file: Path, text: Text) -> Iterator[Leak]:
     """Yield a leak for each metadata comment in a page."""
     if text.suffix not in PAGES or "<!--" not in text.source:
         return
-    for found in islice(_OPEN.finditer(text.source), MOST):
-        comment = text.source[found.start() : found.start() + _REACH].partition("-->")[0]
-        line = text.source.count("\n", 0, found.start()) + 1
+    for match in islice(_OPEN.finditer(text.source), MOST):
+        comment = text.source[match.start() : match.start() + _REACH].partition("-->")[0]
+        line = text.source.count("\n", 0, match.start()) + 1
         yield Leak(file, file, line, " ".join(comment.split()[:8]), text.member)

@@ -34,18 +34,18 @@ def makes_figures(text: str) -> bool:
     return _CELL.search(text) is not None
 
 
-def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], project: Project) -> Iterator[Leak]:
+def unused_figures(output: Path, cells: Mapping[Path, int], referenced: Set[str], project: Project) -> Iterator[Leak]:
     """Yield unreferenced figures of documents with hidden cells.
 
     cells: first hidden cell's line by document
-    named: referenced figures"""
+    referenced: their names in the site"""
     figures = _figures(output) if cells else []
     for source, line in cells.items():
         own = _own_folder(output, source, project)
         for file in figures:
             folder = file.relative_to(output).parts[:-2]
             page = output.joinpath(*folder).parent
-            if file.relative_to(page).as_posix() in named:
+            if file.relative_to(page).as_posix() in referenced:
                 continue
             if output.joinpath(*folder) == own or file.name.startswith(f"{source.stem}-"):
                 yield Leak(file, source, line, "a figure that only cells left out have made", is_figure=True)

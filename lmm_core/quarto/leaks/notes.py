@@ -17,14 +17,14 @@ from .words import Needle, Stream, markdown_words, text_words
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
-class KeptTexts:
+class PublishedTexts:
     """Consecutive texts, as on a page without the parts between them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = [*texts]
 
     @cached_property
-    def _written(self) -> Stream:
+    def _raw(self) -> Stream:
         return Stream([word for text in self.texts for word in text_words(text)])
 
     @cached_property
@@ -42,11 +42,11 @@ class KeptTexts:
 
     def have(self, needle: Needle) -> bool:
         """Return True if the texts contain a needle, with or without markup words."""
-        return self._written.has(needle) or self._rendered.has(needle)
+        return self._raw.contains(needle) or self._rendered.contains(needle)
 
     def have_element(self, letters: str) -> bool:
         """Return True if a line that may be an element consists of these letters."""
-        return (letters in self._written.letters or letters in self._rendered.letters) and letters in self._elements
+        return (letters in self._raw.letters or letters in self._rendered.letters) and letters in self._elements
 
 
 class _Note:
@@ -57,18 +57,18 @@ class _Note:
         self.path = document.path
 
     @cached_property
-    def texts(self) -> KeptTexts:
+    def texts(self) -> PublishedTexts:
         document = self._document
-        return KeptTexts([] if document.is_hidden else stays_in(document.blocks, document.rules))
+        return PublishedTexts([] if document.is_hidden else stays_in(document.blocks, document.rules))
 
     @cached_property
-    def data(self) -> KeptTexts:
+    def data(self) -> PublishedTexts:
         """Additional texts in an ask box's data: questions, summaries, included types."""
         document, rules = self._document, self._document.rules
         if self._include <= rules.keep and not document.is_hidden:
-            return KeptTexts(annotation_texts(document.blocks, rules))
+            return PublishedTexts(annotation_texts(document.blocks, rules))
         rules = replace(rules, keep=rules.keep | self._include)
-        return KeptTexts([*stays_in(document.blocks, rules), *annotation_texts(document.blocks, rules)])
+        return PublishedTexts([*stays_in(document.blocks, rules), *annotation_texts(document.blocks, rules)])
 
     @cached_property
     def names(self) -> Set[str]:
@@ -89,22 +89,22 @@ class PublishedNotes:
         self._by_stem: dict[str, list[_Note]] = defaultdict(list)
         for path, note in self._notes.items():
             self._by_stem[path.stem].append(note)
-        self._project = KeptTexts(texts)
+        self._project = PublishedTexts(texts)
         self._has_data = include is not None
-        self._said: dict[tuple[bool, Needle], bool] = {}
+        self._contained: dict[tuple[bool, Needle], bool] = {}
 
-    def say(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
+    def contain(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
         """Return True if the notes contain a needle.
 
         source: document of its part
         file: where it was found
         is_data: in an ask box's data"""
         key = is_data, needle
-        if key not in self._said:
+        if key not in self._contained:
             in_data = (note.data for note in self._likely(source, file)) if is_data and self._has_data else ()
             in_notes = (note.texts for note in self._likely(source, file))
-            self._said[key] = any(texts.have(needle) for texts in chain(in_data, [self._project], in_notes))
-        return self._said[key]
+            self._contained[key] = any(texts.have(needle) for texts in chain(in_data, [self._project], in_notes))
+        return self._contained[key]
 
     def have_element(self, letters: str, source: Path, file: Path) -> bool:
         """Return True if a line of the notes consists of these letters."""

@@ -90,7 +90,7 @@ def beside_others(secret: Secret) -> Iterator[Needle]:
     if len(words) > 1 and any(len(word) > 2 and word.isalpha() for word in words):
         needles |= {"".join([*left[-NEAR:], *words]) for left in before if len(left) >= NEAR}
         needles |= {"".join([*words, *right[:NEAR]]) for right in after if len(right) >= NEAR}
-    yield from (Needle(letters, whole=True) for letters in sorted(needles) if len(letters) >= LONG)
+    yield from (Needle(letters, whole_words=True) for letters in sorted(needles) if len(letters) >= LONG)
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:
@@ -158,7 +158,7 @@ def _own_text(element: LexborNode) -> str:
 
 def _values_of(text: Text) -> Iterator[str]:
     try:
-        found = json.loads(text.source) if '"objectID"' in text.source else []
+        values = json.loads(text.source) if '"objectID"' in text.source else []
     except (ValueError, RecursionError):
         return
-    yield from texts_in(found)
+    yield from texts_in(values)

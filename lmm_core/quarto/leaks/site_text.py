@@ -62,11 +62,11 @@ class Text:
 
 def find_files(output: Path) -> list[Path]:
     """Return files that may contain text, sorted, and inaccessible ones; linked folders are skipped."""
-    found, refused = [os.fspath(output)], list[str]()
+    paths, refused = [os.fspath(output)], list[str]()
     if output.is_dir():
         folders = os.walk(output, onerror=lambda error: refused.append(error.filename))
-        found = [f"{folder}{os.sep}{name}" for folder, _, names in folders for name in names]
-    files = [*filter(_may_be_file, found), *refused]
+        paths = [f"{folder}{os.sep}{name}" for folder, _, names in folders for name in names]
+    files = [*filter(_may_be_file, paths), *refused]
     return [path for path in map(Path, sorted(files, key=_place)) if path.suffix.lower() not in NO_TEXT]
 
 
@@ -114,7 +114,7 @@ def extract_text(source: str, suffix: str) -> str:
     if suffix in (".js", ".mjs"):
         return strip_tags(unescape_javascript(source))
     if suffix == ".css":
-        return strip_tags(_CSS_ESCAPE.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), source))
+        return strip_tags(_CSS_ESCAPE.sub(lambda match: chr(min(int(match[1], 16), 0x10FFFF)), source))
     if suffix == ".tex":
         return _COMMAND.sub(" ", source)
     scripts = " ".join(_scripts(source))
@@ -134,11 +134,11 @@ def _scripts(source: str) -> Iterator[str]:
 def unescape_javascript(source: str) -> str:
     """Decode escapes in JavaScript strings."""
 
-    def character(found: re.Match[str]) -> str:
-        code = found[1] or found[2] or found[3]
+    def character(match: re.Match[str]) -> str:
+        code = match[1] or match[2] or match[3]
         if code:
             return chr(min(int(code, 16), 0x10FFFF))
-        return " " if found[4] in "nrtbf\n" else found[4]
+        return " " if match[4] in "nrtbf\n" else match[4]
 
     return _ESCAPE.sub(character, source) if "\\" in source else source
 
@@ -152,8 +152,8 @@ def _keys(value: Any) -> Iterator[str]:
 
 def _json_text(source: str) -> str:
     try:
-        found = json.loads(source)
-        return "\n".join(strip_tags(text) for text in (*texts_in(found), *_keys(found)))
+        data = json.loads(source)
+        return "\n".join(strip_tags(text) for text in (*texts_in(data), *_keys(data)))
     except (ValueError, RecursionError):
         return strip_tags(unescape_javascript(source))
 
@@ -162,10 +162,10 @@ def _encoded_texts(source: str) -> Iterator[str]:
     """Yield texts encoded in addresses (mailto, data URLs) and in Observable's cells."""
     if "%20" in source:
         yield from (strip_tags(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
-    for found in _EMBEDDED.finditer(source) if ";base64," in source else ():
-        yield _base64_text(source, found.end(), f".{found[1].rpartition('/')[2].replace('javascript', 'js')}")
-    for found in _CELLS.finditer(source) if "ojs-module-contents" in source else ():
-        yield _base64_text(source, found.end(), ".json")
+    for match in _EMBEDDED.finditer(source) if ";base64," in source else ():
+        yield _base64_text(source, match.end(), f".{match[1].rpartition('/')[2].replace('javascript', 'js')}")
+    for match in _CELLS.finditer(source) if "ojs-module-contents" in source else ():
+        yield _base64_text(source, match.end(), ".json")
 
 
 def _base64_text(source: str, at: int, suffix: str) -> str:
@@ -213,10 +213,10 @@ def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | Non
         if packed is not None:
             file = Path(folder, "packed.pdf")
             file.write_bytes(packed)
-        done = subprocess.run(
+        result = subprocess.run(
             [command, "-q", "-enc", "UTF-8", str(file), "-"], stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
-    if done.returncode:
+    if result.returncode:
         logger.warning(f"{path}: The PDF was not searched: pdftotext cannot read it.")
         return None
-    return done.stdout.decode("utf-8", "replace")
+    return result.stdout.decode("utf-8", "replace")

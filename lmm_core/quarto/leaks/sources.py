@@ -60,14 +60,14 @@ class SourceDocument:
 
 
 def read_documents(
-    paths: Iterable[Path], read: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
+    paths: Iterable[Path], in_memory: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
 ) -> list[SourceDocument]:
-    """Return the non-empty documents, logging unreadable files. read: documents in memory."""
-    known = {document.file.path: document for document in read}
+    """Return the non-empty documents, logging unreadable files. in_memory: documents read before."""
+    by_path = {document.file.path: document for document in in_memory}
     documents: list[SourceDocument] = []
     for path in paths:
         try:
-            document = known.get(path) or MarkdownDocument(read_markdown(path))
+            document = by_path.get(path) or MarkdownDocument(read_markdown(path))
         except OSError as error:
             in_file(logger, path).error(error.strerror or str(error))
         except MarkdownError as error:
@@ -85,8 +85,8 @@ def _hide_included(documents: Sequence[SourceDocument], project: Project) -> Non
     hidden: set[Path] = set()
     for document in documents:
         for piece in document.pieces if "{{<" in document.text else ():
-            named = " ".join(include[0] for include in INCLUDE.finditer(piece.text))
-            places = {inner.resolve() for inner in named_in(named, document.path, project.root)} if named else set()
+            codes = " ".join(include[0] for include in INCLUDE.finditer(piece.text))
+            places = {inner.resolve() for inner in named_in(codes, document.path, project.root)} if codes else set()
             (hidden if piece.is_out else elsewhere).update(places)
     for document in documents if hidden - elsewhere else ():
         document.is_hidden = document.path.resolve() in hidden - elsewhere

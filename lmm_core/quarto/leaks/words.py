@@ -40,16 +40,16 @@ def text_words(text: str) -> list[str]:
         text = text.replace(sign, " ")
     if text.isascii():
         return _ascii_words(text)
-    found: list[str] = []
+    words: list[str] = []
     at = 0
     for beyond in _BEYOND_ASCII.finditer(text):  # few in scripts and styles, which are long
         start = beyond.start()
         while start > at and text[start - 1].isalnum():
             start -= 1
-        found += _ascii_words(text[at:start])
+        words += _ascii_words(text[at:start])
         at = beyond.end()
-        found += _WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text[start:at])).casefold())
-    return found + _ascii_words(text[at:])
+        words += _WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text[start:at])).casefold())
+    return words + _ascii_words(text[at:])
 
 
 def _ascii_words(text: str) -> list[str]:
@@ -63,15 +63,15 @@ def markdown_runs(text: str) -> list[list[str]]:
 
 def joined_runs(text: str) -> list[list[list[str]]]:
     """Return runs grouped by gaps (math, citations, code)."""
-    found: list[list[list[str]]] = [[]]
+    runs: list[list[list[str]]] = [[]]
     at = 0
     for mark in _MARKUP.finditer(text):
-        found[-1].append(text_words(text[at : mark.start()]))
+        runs[-1].append(text_words(text[at : mark.start()]))
         at = mark.end()
         if mark["gap"]:
-            found.append([])
-    found[-1].append(text_words(text[at:]))
-    return found
+            runs.append([])
+    runs[-1].append(text_words(text[at:]))
+    return runs
 
 
 def strip_markup(text: str) -> str:
@@ -95,7 +95,7 @@ class Stream:
         places = self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
         return [self.letters[at:to] for at, to in zip(places, [*places[1:], end], strict=True)]
 
-    def has(self, needle: Needle) -> bool:
+    def contains(self, needle: Needle) -> bool:
         """Return True if the text contains a needle."""
         at = self.letters.find(needle.letters)
         while at >= 0:
@@ -108,7 +108,7 @@ class Stream:
         """Return True if a needle matches at a word's start."""
         if not self.letters.startswith(needle.letters, at):
             return False
-        return not needle.whole or self.is_between_words(at + len(needle.letters))
+        return not needle.whole_words or self.is_between_words(at + len(needle.letters))
 
     def is_between_words(self, at: int) -> bool:
         """Return True if a word starts or ends at a position."""
@@ -117,10 +117,10 @@ class Stream:
 
 
 class Needle(NamedTuple):
-    """Letters to search for. whole: whole words only, for parts without a long run."""
+    """Letters to search for. whole_words: no parts of words, for parts without a long run."""
 
     letters: str
-    whole: bool = False
+    whole_words: bool = False
 
 
 class Index:
@@ -160,18 +160,18 @@ def find_needles(text: str) -> Iterator[Needle]:
     for code in _codes(text):
         yield from (Needle(letters) for letters in _windows(code))
         if len(code) >= LEAST and len("".join(code)) >= SHORT:
-            yield Needle("".join(code), whole=True)
-    for found in (apart, together):
-        if long := dict.fromkeys(letters for run in found for letters in _windows(run)):
+            yield Needle("".join(code), whole_words=True)
+    for word_runs in (apart, together):
+        if long := dict.fromkeys(letters for run in word_runs for letters in _windows(run)):
             yield from (Needle(letters) for letters in long)
             return
     # with list numbers, as in a copy of the source
     yield from (Needle(letters) for letters in _windows(text_words(text)))
-    for found in (apart, together):
-        longest: list[str] = max(found, key=len, default=[])
+    for word_runs in (apart, together):
+        longest: list[str] = max(word_runs, key=len, default=[])
         letters = "".join(longest)
         if len(longest) >= LEAST and len(letters) >= SHORT:
-            yield Needle(letters, whole=True)
+            yield Needle(letters, whole_words=True)
             return
 
 
