@@ -55,10 +55,10 @@ def _run(name: str, work: Work, data: bytes) -> int:
     try:
         document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html", logger)
         output = work(document)
-        written = json.dumps(output.ast, ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(output.ast, ensure_ascii=False, separators=(",", ":"))
         put_output_aside(document.call, output.text)
     except (LmmError, OSError) as error:
         say(f"{name}: {error}", err=True)
         return 1
-    sys.stdout.buffer.write(written.encode("utf-8"))
+    sys.stdout.buffer.write(text.encode("utf-8"))
     return 0

@@ -45,8 +45,8 @@ def require_reader(document: FilterDocument) -> None:
     run = document.call.run
     if run is None or not document.call.reads_markdown or not needs_text(document.call):
         return
-    written = json.dumps(document.ast["blocks"])
-    if any(mark in written for mark in _UNSEEN_MARKS):
+    elements = json.dumps(document.ast["blocks"])
+    if any(mark in elements for mark in _UNSEEN_MARKS):
         raise FilterError(
             f"Pandoc's reader {run.reader} does not see all divs and blocks that lecture notes leave out, so the text "
             "is needed. Give pandoc the file by its name, and this filter before others, or read it with -f markdown."
@@ -86,12 +86,12 @@ def _refuse_faults(document: FilterDocument) -> None:
 
     assert document.path is not None
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
-    read = [*read_documents(with_included([document.path], folder))]
-    rules = with_types(document.rules, read)
-    documents = [(os.path.relpath(file.file.path, folder), file) for file in read]
+    files = [*read_documents(with_included([document.path], folder))]
+    rules = with_types(document.rules, files)
+    documents = [(os.path.relpath(page.file.path, folder), page) for page in files]
     problems = [*typo_lines(documents, rules), *find_native(documents)]
-    settings = page_settings(document.path, header_content(read[0].blocks), read_project(folder))
-    if (message := explain_reader(settings)) and any(_leaves_out(file.blocks, rules) for file in read):
+    settings = page_settings(document.path, header_content(files[0].blocks), read_project(folder))
+    if (message := explain_reader(settings)) and any(_leaves_out(page.blocks, rules) for page in files):
         problems.append(f"{documents[0][0]}: {message}")
     if problems:
         raise FilterError("\n".join(problems))

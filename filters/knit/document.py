@@ -89,6 +89,6 @@ def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
 def _mend_references(doc: pf.Doc, left_out: Sequence[pf.Element]) -> None:
     from .references import identifiers, make_readable
 
-    if gone := identifiers(left_out):
-        gone -= identifiers([doc])
-        make_readable(doc, gone)
+    if labels := identifiers(left_out):
+        labels -= identifiers([doc])
+        make_readable(doc, labels)

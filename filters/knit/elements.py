@@ -53,10 +53,10 @@ class Knitting:
             element_of[id(blocks[-1])] = element
         tree = blocks_to_tree(blocks)
         for node, is_out in verdicts(tree, self.rules) if tree is not None else ():
-            stands = node_block(node)
-            if stands is None or is_out or isinstance(stands, ErrorBlock):
+            block = node_block(node)
+            if block is None or is_out or isinstance(block, ErrorBlock):
                 continue
-            element = element_of[id(stands)]
+            element = element_of[id(block)]
             if not _is_left_out(element, self.rules):
                 staying.add(id(element))
         self.left_out += [element for element in elements if id(element) not in staying]

@@ -16,19 +16,19 @@ def identifiers(elements: Iterable[pf.Element]) -> set[str]:
     return {getattr(inside, "identifier", "") for element in elements for inside in find_elements(element)} - {""}
 
 
-def make_readable(doc: pf.Doc, gone: Set[str]) -> None:
-    """Replace references to `gone` labels by a link's words or `[…]`."""
+def make_readable(doc: pf.Doc, labels: Set[str]) -> None:
+    """Replace references to `labels` by a link's words or `[…]`."""
 
     def replaced(element: pf.Element, doc: pf.Doc) -> list[pf.Element] | None:
-        if isinstance(element, pf.Link) and element.url.startswith("#") and element.url[1:] in gone:
+        if isinstance(element, pf.Link) and element.url.startswith("#") and element.url[1:] in labels:
             return list(element.content)
-        return _readable(element, gone) if isinstance(element, pf.Cite) else None
+        return _readable(element, labels) if isinstance(element, pf.Cite) else None
 
     doc.walk(replaced)
 
 
-def _readable(cite: pf.Cite, gone: Set[str]) -> list[pf.Element] | None:
-    stay = [citation for citation in cite.citations if citation.id not in gone]
+def _readable(cite: pf.Cite, labels: Set[str]) -> list[pf.Element] | None:
+    stay = [citation for citation in cite.citations if citation.id not in labels]
     if len(stay) == len(cite.citations):
         return None
     if stay:

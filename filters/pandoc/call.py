@@ -21,14 +21,14 @@ class FilterCall:
     """A call of a filter.
 
     target: output format
-    done: number of our filters run before
+    previous: number of our filters run before
     """
 
     name: str
     target: str
     run: PandocRun | None = None
     options: FilterOptions = field(default_factory=FilterOptions)
-    done: int = 0
+    previous: int = 0
     in_quarto: bool = False
 
     @property
@@ -45,7 +45,7 @@ class FilterCall:
     def place(self) -> int | None:
         """Return the filter's index among all filters, or None if unknown."""
         places = self.run.places() if self.run else []
-        return places[self.done] if self.done < len(places) else None
+        return places[self.previous] if self.previous < len(places) else None
 
     @property
     def filters_before(self) -> list[str]:
@@ -60,7 +60,7 @@ class FilterCall:
     @property
     def is_followed(self) -> bool:
         """Return True if another filter of ours follows."""
-        return self.run is not None and self.done + 1 < len(self.run.places())
+        return self.run is not None and self.previous + 1 < len(self.run.places())
 
     @property
     def output(self) -> Path | None:
@@ -73,8 +73,8 @@ class FilterCall:
         output = self.output
         if self.run is None or output is None or not output.exists():
             return False
-        named = Path(self.options.source) if self.options.source else None
-        return self.run.overwrites_input() or (named is not None and named.exists() and named.samefile(output))
+        source = Path(self.options.source) if self.options.source else None
+        return self.run.overwrites_input() or (source is not None and source.exists() and source.samefile(output))
 
     @property
     def executable(self) -> str:
@@ -89,7 +89,7 @@ class FilterCall:
         """Return metadata with the mark for the next filter of ours, if any."""
         if self.run is None or not self.is_followed:
             return dict(meta)
-        return {**meta, CHAIN: {"t": "MetaString", "c": f"{self.done + 1} {self.run.process}"}}
+        return {**meta, CHAIN: {"t": "MetaString", "c": f"{self.previous + 1} {self.run.process}"}}
 
     def clean(self, meta: Mapping[str, Any]) -> Meta:
         """Return metadata; the last filter removes our keys, which docx would keep."""
@@ -102,11 +102,11 @@ def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
     # Quarto's command line names a copy of the text with all metadata at its end, and its own reader.
     run = None if in_quarto else find_run()
     options = read_options(meta, run.lmm_options() if run is not None else {})
-    done = _count_done(meta, run)
+    count = _count_previous(meta, run)
     # Without a previous filter, the keys come from the document.
-    marks = {CHAIN} if done else {CHAIN, TEXT}
+    marks = {CHAIN} if count else {CHAIN, TEXT}
     rest = {key: value for key, value in meta.items() if key not in marks}
-    return FilterCall(name, target, run, options, done, in_quarto), rest
+    return FilterCall(name, target, run, options, count, in_quarto), rest
 
 
 def is_from_quarto(meta: Mapping[str, Any]) -> bool:
@@ -118,7 +118,7 @@ def is_from_quarto(meta: Mapping[str, Any]) -> bool:
     return not keys.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 
 
-def _count_done(meta: Mapping[str, Any], run: PandocRun | None) -> int:
+def _count_previous(meta: Mapping[str, Any], run: PandocRun | None) -> int:
     mark = meta.get(CHAIN)
     left_by_last = plain(mark) if mark is not None else ""
     count, _, process = left_by_last.partition(" ") if isinstance(left_by_last, str) else ("", "", "")

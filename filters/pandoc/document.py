@@ -111,7 +111,7 @@ def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> Fi
     document = FilterDocument(call, ast, project, logger, source, input_text, data=text)
     if source is not None:
         document = _with_blocks(document, source)
-    if call.done == 0:
+    if call.previous == 0:
         _report_refused(document)
     return document
 
@@ -133,7 +133,7 @@ def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
     problems: list[Problem] = []
     blocks = parse_markdown_text(source.text, problems)
     logger = LocatedLogger(document.logger, source.locate)
-    for problem in problems if document.call.done == 0 else ():
+    for problem in problems if document.call.previous == 0 else ():
         logger.warning(problem.message, problem.line)
     return replace(document, blocks=blocks, problems=problems, logger=logger)
 
@@ -182,8 +182,8 @@ def _kept_by_document(text: Source | None) -> set[str]:
 
     if text is None:
         return set()
-    named = with_named(header_content(text.blocks), text.files[0].path.parent)
-    return {word for group in (*said_by(text.blocks), options_in(named)) for word in words_of(group.get("keep"))}
+    header = with_named(header_content(text.blocks), text.files[0].path.parent)
+    return {word for group in (*said_by(text.blocks), options_in(header)) for word in words_of(group.get("keep"))}
 
 
 def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
@@ -204,7 +204,7 @@ def require_places(document: FilterDocument) -> None:
     """Raise FilterError if metadata blocks may have lost their places."""
     text = document.input_text
     blocks = text.blocks if text is not None else None
-    if document.call.done:
+    if document.call.previous:
         return
     _require_comments(document, blocks)
     if blocks is not None and not _has_native(blocks):

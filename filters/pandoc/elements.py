@@ -110,8 +110,8 @@ def is_comment(element: pf.Element) -> bool:
 def _in_comment(raw: pf.RawBlock) -> MetadataBlock | ErrorBlock | None:
     if not is_comment(raw):
         return None
-    read = parse_markdown_text(raw.text.rstrip() + "\n\n")[0]
-    return replace(read, line=0) if isinstance(read, MetadataBlock | ErrorBlock) else None
+    block = parse_markdown_text(raw.text.rstrip() + "\n\n")[0]
+    return replace(block, line=0) if isinstance(block, MetadataBlock | ErrorBlock) else None
 
 
 def strip_metadata(holder: pf.Element) -> None:
@@ -128,7 +128,8 @@ def mark_metadata(doc: pf.Doc) -> None:
     pf.elements.RAW_FORMATS.add(RAW)
     blocks = [(element, metadata_of(element)) for element in doc.content]
     doc.content = [
-        pf.RawBlock(read.body, format=RAW) if isinstance(read, MetadataBlock) else element for element, read in blocks
+        pf.RawBlock(block.body, format=RAW) if isinstance(block, MetadataBlock) else element
+        for element, block in blocks
     ]
 
 
@@ -151,8 +152,8 @@ def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
     count, marked = len(doc.content), []
     for element in doc.content:
         marked += [pf.RawBlock(_MARK, format="markdown"), element]
-    written = to_markdown(pf.Doc(*marked, api_version=doc.api_version), executable)
-    texts = [part.strip("\n") for part in written.split(f"{_MARK}\n")[1:]]
+    text = to_markdown(pf.Doc(*marked, api_version=doc.api_version), executable)
+    texts = [part.strip("\n") for part in text.split(f"{_MARK}\n")[1:]]
     return texts if len(texts) == count else None
 
 
@@ -185,10 +186,10 @@ class Elements:
 
     def write(self, blocks: Sequence[Block]) -> list[Json]:
         """Return Pandoc's JSON for a changed list of blocks."""
-        written: list[Json] = []
+        pieces: list[Json] = []
         for block in blocks:
             element = self.of_block.get(id(block))
             if element is None and isinstance(block, MetadataBlock):
                 element = metadata_element(block)
-            written += [element.to_json()] if element is not None else []
-        return written
+            pieces += [element.to_json()] if element is not None else []
+        return pieces

@@ -33,9 +33,9 @@ def refuse_overwriting(call: FilterCall) -> None:
         return
     is_no_markdown = base_format(call.target) not in MARKDOWN_FORMATS and holds_markdown(output)
     if is_no_markdown or (call.overwrites_source and not call.to_markdown):
-        what = "an input" if call.overwrites_source else "markdown"
+        noun = "an input" if call.overwrites_source else "markdown"
         raise FilterError(
-            f"Refused: pandoc would write {call.target} over {output}, which is {what}. "
+            f"Refused: pandoc would write {call.target} over {output}, which is {noun}. "
             "Add -t markdown to write markdown, or name another output."
         )
     if call.overwrites_source:
@@ -49,9 +49,9 @@ def _refuse_losing_text(run: PandocRun) -> None:
             f"Refused: lmm-knit takes out exercises, questions and annotations, and pandoc would write the rest "
             f"over {run.output}, which is an input. Name another output."
         )
-    if added := run.adds_text():
+    if options := run.adds_text():
         raise FilterError(
-            f"Refused: {', '.join(added)} would put more text into {run.output} at each run, because that is an "
+            f"Refused: {', '.join(options)} would put more text into {run.output} at each run, because that is an "
             "input. Name another output."
         )
     if len(run.inputs) > 1:

@@ -63,7 +63,7 @@ def _display_path(path: Path) -> str:
 
 def left_source(call: FilterCall, ast: dict[str, Any]) -> Source | None:
     """Return the text left by an earlier filter for a markdown target, or None."""
-    if not (call.to_markdown and call.done):
+    if not (call.to_markdown and call.previous):
         return None
     parts = [block["c"][1] for block in ast["blocks"] if block.get("t") == "RawBlock"]
     if len(parts) != len(ast["blocks"]):
@@ -103,9 +103,9 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
 
     Raise FilterError if pandoc would overwrite a changed file.
     """
-    if call.in_quarto or (call.done and not needs_text(call)):
+    if call.in_quarto or (call.previous and not needs_text(call)):
         return False
-    if call.done or is_direct(call) or _is_read_again(call, ast, text):
+    if call.previous or is_direct(call) or _is_read_again(call, ast, text):
         return True
     if call.run is not None and call.overwrites_source and not call.may_follow_foreign:
         raise FilterError(

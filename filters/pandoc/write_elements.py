@@ -52,7 +52,7 @@ def _leave_text(document: FilterDocument, output: FilterOutput, text: str) -> Fi
 
 def left_text(document: FilterDocument) -> str | None:
     """Return the text left by an earlier filter beside the elements, or None."""
-    text = document.ast["meta"].get(TEXT) if document.call.done else None
+    text = document.ast["meta"].get(TEXT) if document.call.previous else None
     return str(text["c"]) if text else None
 
 
@@ -79,15 +79,15 @@ def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Js
 
     For markdown they become text: pandoc would escape values.
     """
-    ours = {key: value for key, value in header.content.items() if key.startswith("~")}
-    theirs = {key: value for key, value in foreign_meta(ast["meta"]).items() if not key.startswith("~")}
+    own_keys = {key: value for key, value in header.content.items() if key.startswith("~")}
+    foreign_keys = {key: value for key, value in foreign_meta(ast["meta"]).items() if not key.startswith("~")}
     if not document.call.to_markdown or document.call.is_followed:
-        return {**ast, "meta": {**theirs, **{key: to_meta(value) for key, value in ours.items()}}}
-    base = _header_of_pandoc(document, theirs)
-    made = edit_block(base, ours, FLOW_KEYS) if ours else base
+        return {**ast, "meta": {**foreign_keys, **{key: to_meta(value) for key, value in own_keys.items()}}}
+    base = _header_of_pandoc(document, foreign_keys)
+    edited = edit_block(base, own_keys, FLOW_KEYS) if own_keys else base
     first = []
-    if made is not None and (ours or theirs):
-        first = [{"t": "RawBlock", "c": ["markdown", made.source.rstrip("\n")]}]
+    if edited is not None and (own_keys or foreign_keys):
+        first = [{"t": "RawBlock", "c": ["markdown", edited.source.rstrip("\n")]}]
     return {**ast, "blocks": [*first, *ast["blocks"]], "meta": {}}
 
 
@@ -96,9 +96,9 @@ def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
 
     if meta:
         doc = document.load({**document.ast, "blocks": [], "meta": meta})
-        written = next(iter(parse_markdown_text(to_markdown(doc, document.call.executable, "--standalone"))), None)
-        if isinstance(written, HeaderBlock):
-            return written
+        block = next(iter(parse_markdown_text(to_markdown(doc, document.call.executable, "--standalone"))), None)
+        if isinstance(block, HeaderBlock):
+            return block
     return make_block("", "native", header=True)
 
 

@@ -65,11 +65,11 @@ def save_text(document: FilterDocument, text: str) -> FilterDocument:
     path = Path(document.options.save)
     source = document.source
     files = source.files if source is not None else []
-    read = next((file for file in files if _is_same_file(file.path, path)), None)
+    original = next((file for file in files if _is_same_file(file.path, path)), None)
     try:
-        if source is not None and read is not None and len(files) == 1:
-            write_markdown(path, text, read)
-            return replace(document, source=replace(source, files=[read_markdown(read.path)]))
+        if source is not None and original is not None and len(files) == 1:
+            write_markdown(path, text, original)
+            return replace(document, source=replace(source, files=[read_markdown(original.path)]))
         check_output(path, [file.path for file in files], MARKDOWN)
         write_output(path, text.encode("utf-8"))
     except (OSError, MarkdownError, OutputError) as error:

@@ -41,7 +41,7 @@ def read_contents(
     Raise OSError, MarkdownError and QuartoError."""
     waiting = {path.relative_to(folder).as_posix(): path for path in sorted(documents, key=_place)}
     entries: list[Entry] = []
-    for name, title, depth in _named(settings):
+    for name, title, depth in _listed_entries(settings):
         if name and name in waiting:
             entries.append(_entry(waiting.pop(name), title, depth, project, folder))
         elif title and not name:
@@ -79,7 +79,7 @@ def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
 # Entries of _quarto.yml
 
 
-def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+def _listed_entries(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     book = mapping_in(settings, "book")
     for key in ("chapters", "appendices"):
         yield from _items(as_list(book.get(key)), 0)

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from ..errors import CourseError
-from ..files.marked import has_mark, held_in, make_marked, mark_filled, own_place, remove_marked
+from ..files.marked import has_mark, make_marked, mark_filled, own_place, protected_in, remove_marked
 from ..logging import LoggerBase
 
 COURSE, SITE = "course", "site"  # marks of our folders
@@ -46,9 +46,9 @@ class Workshop:
         """Raise CourseError if the published folder must not be replaced."""
         if self.published.is_file():
             raise CourseError(f"{self.published} is a file: the site needs a folder")
-        if self.published.is_dir() and (held := held_in(self.published)):
+        if self.published.is_dir() and (protected := protected_in(self.published)):
             raise CourseError(
-                f"{self.published} would be replaced, but {held} lies in it: name another folder (--output FOLDER)"
+                f"{self.published} would be replaced, but {protected} lies in it: name another folder (--output FOLDER)"
             )
 
     def open(self) -> None:
@@ -87,6 +87,6 @@ class Workshop:
 
     def _free_name(self) -> Path:
         number = 1
-        while (found := self.folder.with_name(f"{self.folder.name}-replaced-{number}")).exists():
+        while (folder := self.folder.with_name(f"{self.folder.name}-replaced-{number}")).exists():
             number += 1
-        return found
+        return folder

@@ -78,8 +78,8 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quart
 
     output: default: as in `_quarto.yml`"""
     folder = folder.resolve()
-    if project_file(folder) is None and (around := next(filter(project_file, folder.parents), None)):
-        raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
+    if project_file(folder) is None and (project := next(filter(project_file, folder.parents), None)):
+        raise CourseError(f"{folder} is a part of the Quarto project {project}: name that folder")
     settings = read_project(folder)
     published = Path.cwd() / output if output else folder / output_dir(folder)
     is_cleaned = output is None and mapping_in(settings, "project").get("type") in CLEANED
@@ -91,10 +91,10 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quart
 def output_dir(folder: Path) -> str:
     """Return the configured output folder. Raise QuartoError, and CourseError if it is outside the project."""
     project = mapping_in(read_project(folder), "project")
-    named = str(project.get("output-dir") or OUTPUTS.get(str(project.get("type")), "_site"))
-    if not is_inside(folder / named, folder):
-        raise CourseError(f"output-dir: {named} leads out of the folder. To allow that, name it: --output {named}")
-    return named
+    name = str(project.get("output-dir") or OUTPUTS.get(str(project.get("type")), "_site"))
+    if not is_inside(folder / name, folder):
+        raise CourseError(f"output-dir: {name} leads out of the folder. To allow that, name it: --output {name}")
+    return name
 
 
 def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
@@ -188,15 +188,15 @@ def render(course: Course) -> str:
 
 def _render_with_quarto(course: Course, quarto: str) -> str:
     target = os.path.relpath(course.workshop.site, course.folder)
-    done = subprocess.run(
+    result = subprocess.run(
         [quarto, "render", "--output-dir", target],
         cwd=course.folder,
         env={**os.environ, IN_COURSE: "1"},
         stdout=2,
         check=False,
     )
-    if done.returncode:
-        raise CourseError(f"quarto render has failed (exit status {done.returncode}); its own messages stand above")
+    if result.returncode:
+        raise CourseError(f"quarto render has failed (exit status {result.returncode}); its own messages stand above")
     write_site_box(course.workshop.site, course.folder, course.logger)  # Quarto 1.4 does not run extensions' scripts
     pages = len(list(course.workshop.site.rglob("*.html")))
     return f"{counted(pages, 'page')}, by Quarto"
@@ -247,16 +247,18 @@ def run_steps(
 
 
 def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepResult:
-    began, said = time.monotonic(), ""
-    kept = _CourseLogger(course)
+    began, summary = time.monotonic(), ""
+    reports = _CourseLogger(course)
     try:
-        said = step(replace(course, logger=kept))
+        summary = step(replace(course, logger=reports))
     except (OSError, LmmError) as error:
-        report_failure(error, kept)
-    kept.say_warnings()
-    is_ok = not kept.count("error")
+        report_failure(error, reports)
+    reports.say_warnings()
+    is_ok = not reports.count("error")
     seconds = time.monotonic() - began
-    return StepResult(name, is_ok, seconds, said if is_ok else "", tuple(kept.reports), isinstance(said, _Skipped))
+    return StepResult(
+        name, is_ok, seconds, summary if is_ok else "", tuple(reports.reports), isinstance(summary, _Skipped)
+    )
 
 
 class _CourseLogger(ListLogger):

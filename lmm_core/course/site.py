@@ -86,8 +86,8 @@ def render_pages(
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
     shares = [pages[at::count] for at in range(count)]
     with ThreadPoolExecutor(count) as workers:
-        done = [*workers.map(lambda share: [*_run(share, language, pandoc, progress, seconds)], shares)]
-    rendered = {page.name: page for page in chain.from_iterable(done)}
+        batches = [*workers.map(lambda share: [*_run(share, language, pandoc, progress, seconds)], shares)]
+    rendered = {page.name: page for page in chain.from_iterable(batches)}
     return [rendered[page.name] for page in pages]
 
 
@@ -183,8 +183,8 @@ class SiteLinks:
 
     def _mend_reference(self, element: LexborNode, page: str, logger: LoggerBase) -> None:
         name = unquote((element.attributes.get("href") or "").removeprefix("#"))
-        named = self.labels.get(name, ())
-        label = next((label for label in named if label.page == page), next(iter(named), None))
+        labels = self.labels.get(name, ())
+        label = next((label for label in labels if label.page == page), next(iter(labels), None))
         if label is None:
             logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
             element.replace_with(LEFT_OUT)
@@ -255,8 +255,8 @@ def write_site(
     output: a new folder
     Raise CourseError without pandoc, and RenderError with one line per failed page."""
     project = with_quarto_rules(load_project(folder / "-"))
-    shown = [page.file.path for page in shown_pages(documents, folder)]
-    contents = read_contents(shown, project, folder, settings)
+    page_paths = [page.file.path for page in shown_pages(documents, folder)]
+    contents = read_contents(page_paths, project, folder, settings)
     language = str(settings.get("lang") or "en")
     options = _site_options(project, folder, output, logger)
     sources = {entry.page: entry.source for entry in contents if entry.source}

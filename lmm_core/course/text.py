@@ -68,16 +68,16 @@ def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], 
     header = header_content(blocks)
     metadata = page_settings(path, header, settings)
     conditions = PageConditions(frozenset(active_profiles()), metadata, path.suffix.lower() in RUN)
-    shown = [
+    visible = [
         replace(block, source=_plain_cells(conditions.visible_text(block.source)))
         if isinstance(block, TextBlock)
         else block
         for block in blocks
     ]
-    kept = knit(shown, page_rules(path, header, project.rules), located)
-    kept = [block for block in kept if isinstance(block, HeaderBlock) or not isinstance(block, MetadataBlock)]
-    _warn_of_shortcodes(kept, located)
-    text = serialize_blocks(kept)
+    published = knit(visible, page_rules(path, header, project.rules), located)
+    published = [block for block in published if isinstance(block, HeaderBlock) or not isinstance(block, MetadataBlock)]
+    _warn_of_shortcodes(published, located)
+    text = serialize_blocks(published)
     return PageSource(text, str(metadata.get("lang") or "en"), *_named_files(path, header, folder, settings))
 
 
@@ -107,7 +107,7 @@ def _named_files(
 ) -> tuple[tuple[str, ...], str]:
     inherited = merged(settings, folder_settings(path, folder))
 
-    def named(key: str) -> Iterator[str]:
+    def files_under(key: str) -> Iterator[str]:
         base = path.parent if header.get(key) else folder
         value = header.get(key) or inherited.get(key) or []
         for name in as_list(value) or [value]:
@@ -115,7 +115,7 @@ def _named_files(
             if name and file.is_file() and is_inside(file, folder):
                 yield str(file)
 
-    return tuple(named("bibliography")), next(named("csl"), "")
+    return tuple(files_under("bibliography")), next(files_under("csl"), "")
 
 
 # Cells
@@ -128,15 +128,15 @@ def count_cells(file: MarkdownFile) -> int:
     return sum(is_code and _CELL.match(piece) is not None for is_code, piece in split_fences(file.text))
 
 
-def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]) -> str:
-    """Return a text with includes replaced. around: including files, to prevent cycles."""
+def _with_included(text: str, path: Path, folder: Path, including: tuple[Path, ...]) -> str:
+    """Return a text with includes replaced. including: the including files, to prevent cycles."""
 
     def included(match: re.Match[str]) -> str:
-        named = named_in(match[0], path, folder)[0]
-        if not named.is_file() or not is_inside(named, folder) or named.resolve() in around:
+        file = named_in(match[0], path, folder)[0]
+        if not file.is_file() or not is_inside(file, folder) or file.resolve() in including:
             return match[0]
-        inner = read_markdown(named).text
-        return _with_included(inner, named, folder, (*around, named.resolve())).strip("\n")
+        inner = read_markdown(file).text
+        return _with_included(inner, file, folder, (*including, file.resolve())).strip("\n")
 
     return INCLUDE.sub(included, text)
 

@@ -19,14 +19,14 @@ def create_file(path: Path, data: bytes) -> None:
 
 def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Create files and their folders, or none. Raise OSError."""
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         for name, data in files.items():
-            made += make_folders((folder / name).parent)
+            created += make_folders((folder / name).parent)
             create_file(folder / name, data)
-            made.append(folder / name)
+            created.append(folder / name)
     except OSError:
-        for path in reversed(made):
+        for path in reversed(created):
             path.rmdir() if path.is_dir() else path.unlink()
         raise
 

@@ -51,8 +51,8 @@ class Ignored:
 
 def read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> Rules:
     """Return the rules of a .gitignore."""
-    found = [pattern for line in lines if (pattern := _pattern(line)) is not None]
-    return Rules(found[::-1], base, above)
+    patterns = [pattern for line in lines if (pattern := _pattern(line)) is not None]
+    return Rules(patterns[::-1], base, above)
 
 
 def is_ignored(root: Path, path: str) -> bool:
@@ -84,7 +84,7 @@ def takes(rules: Rules, path: str) -> bool:
     Unlike git, `*` and then `!drafts/` exclude the files in the folder.
     """
     ends = _ends(path)
-    return next((taken for regex, taken in rules.patterns if any(map(regex.fullmatch, ends))), False)
+    return next((is_included for regex, is_included in rules.patterns if any(map(regex.fullmatch, ends))), False)
 
 
 def _ends(path: str) -> list[str]:
@@ -116,7 +116,7 @@ def pattern_problem(pattern: str) -> str:
 
 def says_ignored(rules: Sequence[Rules], path: str) -> bool:
     """Return the last verdict on a path, by default False."""
-    verdicts = (one.verdict(path) for one in reversed(rules))
+    verdicts = (folder_rules.verdict(path) for folder_rules in reversed(rules))
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
@@ -136,8 +136,8 @@ def rules_above(root: Path) -> list[Rules]:
     """Return the repository's rules from above a root. Raise OSError."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     folders = [folder for folder in reversed(root.parents) if folder.is_relative_to(top)]
-    found = [(top, _lines(top / ".git" / "info" / "exclude")), *((folder, rules_of(folder)) for folder in folders)]
-    return [read_rules(lines, 0, _above(root, folder)) for folder, lines in found if lines]
+    files = [(top, _lines(top / ".git" / "info" / "exclude")), *((folder, rules_of(folder)) for folder in folders)]
+    return [read_rules(lines, 0, _above(root, folder)) for folder, lines in files if lines]
 
 
 def _above(root: Path, folder: Path) -> str:
@@ -163,7 +163,7 @@ def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
     trimmed = _TRIMMED.fullmatch(line)
     if trimmed is None:  # a single trailing backslash
         return None
-    text = _NAMED_CLASS.sub(lambda found: _CLASSES[found[1]], trimmed[1])
+    text = _NAMED_CLASS.sub(lambda match: _CLASSES[match[1]], trimmed[1])
     text = re.sub(r"/\*\*(/?)$", r"/**/*\1", text)  # the contents of a folder, not the folder itself
     text = re.sub(r"(\t)$", r"[\1]", text)  # git strips blanks here, but no tabs
     try:

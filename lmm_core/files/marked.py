@@ -63,10 +63,10 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINAR
 def is_link(path: Path) -> bool:
     """Return True for a link or junction."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) == _JUNCTION
+    return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION
 
 
 def check_inside(root: Path, path: Path) -> None:
@@ -171,13 +171,13 @@ def is_ours(folder: Path, kind: str) -> bool:
     except NotADirectoryError:
         file = next(place for place in (folder, *folder.parents) if place.exists())
         raise FolderError(f"{file} is a file, not a folder: move it away, or name another folder") from None
-    found = _read_mark(folder)
-    if found == _line(kind):
+    mark = _read_mark(folder)
+    if mark == _line(kind):
         return True
     if names and not (
-        names == [MARK] and found is not None and _line(kind).startswith(found)
+        names == [MARK] and mark is not None and _line(kind).startswith(mark)
     ):  # a run was killed while writing the sentinel
-        raise FolderError(_refusal(folder, found))
+        raise FolderError(_refusal(folder, mark))
     return False
 
 
@@ -196,9 +196,9 @@ def _read_mark(folder: Path) -> bytes | None:
         return None
 
 
-def _refusal(folder: Path, found: bytes | None) -> str:
-    if found is not None and found.startswith(b"lmm-folder "):
-        why = f"belongs to lmm for something else ({found.decode('ascii', 'replace').strip()!r} in {MARK})"
+def _refusal(folder: Path, mark: bytes | None) -> str:
+    if mark is not None and mark.startswith(b"lmm-folder "):
+        why = f"belongs to lmm for something else ({mark.decode('ascii', 'replace').strip()!r} in {MARK})"
     else:
         why = f"is not empty, and lmm has not made it (no {MARK} of ours is in it)"
     away = ""
@@ -238,31 +238,31 @@ def check_removable(folder: Path, kind: str) -> None:
     """Raise FolderError or OSError if `remove_marked` would."""
     check_inside(folder.parent, folder)
     is_ours(folder, kind)
-    if others := list(_others(folder, kind)):
+    if foreign := list(_foreign_entries(folder, kind)):
         raise FolderError(
-            f"{folder} is not removed: {', '.join(others[:3])} in it is not lmm's; move it away and run this again"
+            f"{folder} is not removed: {', '.join(foreign[:3])} in it is not lmm's; move it away and run this again"
         )
-    if held := held_in(folder, _REPOSITORY if kind in ("sample-course", "site", "course") else _OF_PROJECTS):
-        raise FolderError(f"{folder} is not removed: {held} lies in it; move that away and run this again")
+    if protected := protected_in(folder, _REPOSITORY if kind in ("sample-course", "site", "course") else _OF_PROJECTS):
+        raise FolderError(f"{folder} is not removed: {protected} lies in it; move that away and run this again")
 
 
-def _others(folder: Path, kind: str) -> Iterator[str]:
-    known = (MARK, *REMOVABLE[kind], *_OF_SYSTEMS)
+def _foreign_entries(folder: Path, kind: str) -> Iterator[str]:
+    patterns = (MARK, *REMOVABLE[kind], *_OF_SYSTEMS)
     for entry in sorted(folder.iterdir()):
-        if is_link(entry) or not any(fnmatchcase(entry.name, pattern) for pattern in known):
+        if is_link(entry) or not any(fnmatchcase(entry.name, pattern) for pattern in patterns):
             yield entry.name
 
 
-def held_in(folder: Path, projects: frozenset[str] = _REPOSITORY) -> str:
+def protected_in(folder: Path, projects: frozenset[str] = _REPOSITORY) -> str:
     """Return the protected place that a folder is or contains, or "".
 
     projects: files that mark a project
     """
     home = os.path.expanduser("~")  # noqa: PTH111 (Path.home fails where there is none)
-    for what, place in (("the home folder", home), ("the working folder", ".")):
+    for name, place in (("the home folder", home), ("the working folder", ".")):
         if _holds(folder, place):
-            return what
+            return name
     for base, folders, files in os.walk(folder):
-        if found := projects & {*folders, *files}:
-            return f"the project {base} ({', '.join(sorted(found))})"
+        if markers := projects & {*folders, *files}:
+            return f"the project {base} ({', '.join(sorted(markers))})"
     return ""

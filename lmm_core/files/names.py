@@ -21,8 +21,8 @@ def name_problem(name: str) -> str:
 def clash(names: dict[str, str]) -> tuple[str, str] | None:
     """Return the first two owners of equal names, ignoring case, or None. names: by owner."""
     owners: dict[str, str] = {}
-    for what, name in names.items():
-        other = owners.setdefault(name.casefold(), what)
-        if other != what:
-            return other, what
+    for owner, name in names.items():
+        first_owner = owners.setdefault(name.casefold(), owner)
+        if first_owner != owner:
+            return first_owner, owner
     return None

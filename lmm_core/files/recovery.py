@@ -46,7 +46,7 @@ class Record(NamedTuple):
     after: bytes | None
 
     @property
-    def wanted(self) -> bytes:
+    def text(self) -> bytes:
         """Return the text to restore."""
         return self.before if self.after is None else self.after
 
@@ -58,11 +58,11 @@ class Record(NamedTuple):
         if data == self.before or changed - self.time > self.patience:
             return False
         if not data.strip(b"\0"):
-            return bool(self.wanted.strip())
+            return bool(self.text.strip())
         if self.after is None:
             return False
-        found, whole = (text.replace(b"\r\n", b"\n") for text in (data.rstrip(b"\0").rstrip(b"\r"), self.after))
-        return whole.startswith(found) and bool(whole[len(found) :].strip())
+        remains, complete = (text.replace(b"\r\n", b"\n") for text in (data.rstrip(b"\0").rstrip(b"\r"), self.after))
+        return complete.startswith(remains) and bool(complete[len(remains) :].strip())
 
 
 def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = False) -> None:
@@ -105,7 +105,7 @@ def torn_problem(path: Path, data: bytes) -> str:
     if record is None:
         return ""
     return (
-        f"torn: pandoc was ended while it wrote this file, which holds {len(data):,} of {len(record.wanted):,} bytes; "
+        f"torn: pandoc was ended while it wrote this file, which holds {len(data):,} of {len(record.text):,} bytes; "
         f"write the whole text back with: lmm recover {_as_argument(path)} "
         "(or, if you cut it yourself: lmm recover --keep FILE)"
     )
@@ -131,18 +131,18 @@ def _own_folder(root: Path) -> Path:
 
 def _records(folder: Path) -> list[Path]:
     """Return the user's own records, newest first."""
-    found = []
+    records = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                about = entry.stat(follow_symlinks=False)
-                if sys.platform == "win32" or about.st_uid == os.geteuid():
-                    found.append((about.st_mtime_ns, entry.name))
-    return [folder / name for _, name in sorted(found, reverse=True)]
+                status = entry.stat(follow_symlinks=False)
+                if sys.platform == "win32" or status.st_uid == os.geteuid():
+                    records.append((status.st_mtime_ns, entry.name))
+    return [folder / name for _, name in sorted(records, reverse=True)]
 
 
 def _newest(folder: Path, target: Path) -> Record | None:
-    return next((found for place in _records(folder)[: 2 * MOST] if (found := _unpack(place, target))), None)
+    return next((record for place in _records(folder)[: 2 * MOST] if (record := _unpack(place, target))), None)
 
 
 def _pack(target: Path, before: bytes, after: bytes | None, patience: int) -> bytes:
@@ -169,7 +169,7 @@ def _unpack(place: Path, target: Path) -> Record | None:
             after, before = file.read(head["after"] or 0), file.read(head["before"])
             if crc32(before, crc32(after)) != head["crc"]:
                 return None
-            made, patience = os.fstat(file.fileno()).st_mtime_ns, int(head["patience"])
+            time, patience = os.fstat(file.fileno()).st_mtime_ns, int(head["patience"])
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
-    return Record(place, made, patience, before, None if head["after"] is None else after)
+    return Record(place, time, patience, before, None if head["after"] is None else after)

@@ -51,7 +51,7 @@ def _digest(data: tuple[bytes, ...]) -> bytes:
     """Return a digest of all parts with their lengths."""
     import hashlib
 
-    whole = hashlib.blake2b(digest_size=20)
+    digest = hashlib.blake2b(digest_size=20)
     for part in data:
-        whole.update(b"%d:" % len(part) + part)
-    return whole.hexdigest().encode()
+        digest.update(b"%d:" % len(part) + part)
+    return digest.hexdigest().encode()

@@ -93,7 +93,7 @@ class Choice:
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:
     """Return True if a path is in a folder, links followed."""
-    root, place = (os.path.normcase(os.path.realpath(one)) for one in (folder, path))
+    root, place = (os.path.normcase(os.path.realpath(name)) for name in (folder, path))
     return Path(place).is_relative_to(root)
 
 
@@ -109,20 +109,20 @@ def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[lis
     and files made by Quarto. endings: in lower case
     """
     is_wanted = partial(is_document, endings=endings)
-    found: list[Path] = []
+    documents: list[Path] = []
     links: list[Link] = []
     left_out: list[Skipped] = []
     for entry in walk(folder, Choice(is_wanted, is_entered)):
         if isinstance(entry, WalkedFile):
-            found.append(entry.path)
+            documents.append(entry.path)
         elif isinstance(entry, Skipped):
             left_out.append(entry)
         elif reason := _why_not(entry, is_wanted):
             left_out.append(Skipped(entry.name, reason))
         elif not entry.target.is_dir():
             links.append(entry)
-    found += _only_linked(links, found)
-    return sorted((path for path in found if not is_made_by_quarto(path)), key=_files_first), left_out
+    documents += _only_linked(links, documents)
+    return sorted((path for path in documents if not is_made_by_quarto(path)), key=_files_first), left_out
 
 
 def is_document(name: str, endings: Sequence[str] = SUFFIXES) -> bool:
@@ -164,11 +164,11 @@ def _why_not(link: Link, is_wanted: Callable[[str], bool]) -> str:
     return f"{link.where_to()}, which is no document: left out; name it by itself to use it"
 
 
-def _only_linked(links: list[Link], found: list[Path]) -> Iterator[Path]:
-    known = {os.path.realpath(path) for path in found} if links else set()
+def _only_linked(links: list[Link], documents: list[Path]) -> Iterator[Path]:
+    real_paths = {os.path.realpath(path) for path in documents} if links else set()
     for link in links:
-        if str(link.target) not in known:
-            known.add(str(link.target))
+        if str(link.target) not in real_paths:
+            real_paths.add(str(link.target))
             yield link.path
 
 
@@ -203,12 +203,12 @@ class _Walk:
         """Yield the entries of a folder, with iterators for subfolders."""
         try:
             with os.scandir(path) as entries:
-                wanted = [entry for entry in entries if self._is_wanted(entry)]
+                selected = [entry for entry in entries if self._is_wanted(entry)]
             ignored = ignored and ignored.below(path, rel)
         except OSError as error:
             yield Skipped(shown_name(rel), because(error))
             return
-        for entry in sorted(wanted, key=lambda entry: entry.name):
+        for entry in sorted(selected, key=lambda entry: entry.name):
             yield from self._entry(entry, rel + entry.name, ignored)
 
     def _is_wanted(self, entry: os.DirEntry[str]) -> bool:

@@ -89,10 +89,10 @@ def copy_owner(target: Path, name: str | Path) -> None:
     if sys.platform == "win32":
         return
     with suppress(OSError):
-        found = target.stat(follow_symlinks=False)
+        status = target.stat(follow_symlinks=False)
         with suppress(OSError):  # only root may change the owner
-            os.chown(name, found.st_uid, -1)
-        os.chown(name, -1, found.st_gid)
+            os.chown(name, status.st_uid, -1)
+        os.chown(name, -1, status.st_gid)
 
 
 def _copy_mode(target: Path, name: str) -> None:
@@ -136,8 +136,8 @@ def remove_leftovers(target: Path) -> None:
     """Remove temporary files for a target. Raise OSError."""
     start = f".{target.name[:40]}.lmm-"
     with os.scandir(target.parent) as entries:
-        left = [entry.path for entry in entries if entry.name.startswith(start) and is_leftover(entry.name)]
-    for path in left:
+        leftovers = [entry.path for entry in entries if entry.name.startswith(start) and is_leftover(entry.name)]
+    for path in leftovers:
         remove_leftover(path)
 
 

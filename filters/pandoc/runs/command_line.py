@@ -109,7 +109,7 @@ def _expand(text: str, path: Path) -> str:
 
 def _data_folders() -> list[Path]:
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 (Path.home fails without a home)
-    named = os.environ.get("XDG_DATA_HOME")
-    data = Path(named) if named else home / ".local" / "share"
+    configured = os.environ.get("XDG_DATA_HOME")
+    data = Path(configured) if configured else home / ".local" / "share"
     on_windows = [Path(os.environ["APPDATA"])] if os.environ.get("APPDATA") else []
     return [*(place / "pandoc" for place in (data, *on_windows)), home / ".pandoc"]

@@ -90,19 +90,19 @@ class PandocRun:
     def lmm_options(self) -> dict[str, Any]:
         """Return our trusted options, from `-M` and defaults. Lists accumulate, as in pandoc."""
         tables = [settings.get("metadata") for settings in self.defaults]
-        given = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
+        pairs = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
         for key, value in self.given_metadata():
-            given += options_in({key: value}).items()
+            pairs += options_in({key: value}).items()
         options: dict[str, Any] = {}
-        for name, value in given:
+        for name, value in pairs:
             options[name] = [*words_of(options.get(name)), *words_of(value)] if name in _WORDS else value
         return options
 
     @property
     def reader(self) -> str:
         """Return the reader with extensions, by option or the first file's suffix."""
-        if named := self.value("from"):
-            return named
+        if option := self.value("from"):
+            return option
         suffix = Path(self.inputs[0]).suffix.lower() if self.inputs else ""
         return suffix.lstrip(".") if suffix in _OTHER_SUFFIXES else "markdown"
 
@@ -114,8 +114,8 @@ class PandocRun:
     @property
     def output(self) -> Path | None:
         """Return the output file, or None for standard output."""
-        named = self.value("output")
-        return None if named in (None, "-", "") else self.folder / str(named)
+        option = self.value("output")
+        return None if option in (None, "-", "") else self.folder / str(option)
 
     @property
     def files(self) -> list[Path] | None:
@@ -200,10 +200,10 @@ class PandocRun:
 
 def _reading_defaults(defaults: dict[str, Any], dropped: set[str]) -> dict[str, Any]:
     names = {"from": {"from", "reader", "input-files", "input-file"}}
-    gone = _DEFAULTS_DROPPED.union(*(names.get(name, {name}) for name in dropped))
+    removed = _DEFAULTS_DROPPED.union(*(names.get(name, {name}) for name in dropped))
     if "from" not in dropped:
-        gone = gone | {"input-files", "input-file"}
-    return {key: value for key, value in defaults.items() if key not in gone}
+        removed = removed | {"input-files", "input-file"}
+    return {key: value for key, value in defaults.items() if key not in removed}
 
 
 def base_format(name: str) -> str:
@@ -226,7 +226,7 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
     import subprocess
 
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [executable, "--quiet", *arguments],
             input=None if text is None else text.encode("utf-8"),
             stdin=subprocess.DEVNULL if text is None else None,
@@ -234,9 +234,9 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
         )  # fmt: skip
     except OSError as error:
         raise FilterError(f"Pandoc cannot be run ({executable}): {error.strerror}") from None
-    if done.returncode:
-        raise FilterError(f"Pandoc could not read the document: {done.stderr.decode('utf-8', 'replace').strip()}")
-    return done.stdout.decode("utf-8")
+    if result.returncode:
+        raise FilterError(f"Pandoc could not read the document: {result.stderr.decode('utf-8', 'replace').strip()}")
+    return result.stdout.decode("utf-8")
 
 
 def find_run() -> PandocRun | None:

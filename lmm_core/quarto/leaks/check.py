@@ -44,7 +44,7 @@ def look_for_leaks(
 
     published: other documents, which may contain the same words
     ask: the ask box, whose data may contain more
-    in_memory: documents in memory
+    in_memory: documents read before
     Unreadable files are logged as errors, unsupported types as warnings."""
     outputs = [output] if isinstance(output, Path) else output
     logger = logger or ConsoleLogger()

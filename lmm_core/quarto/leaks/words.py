@@ -22,7 +22,7 @@ _ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
-    r"""(?=[$\[\-@^!{<\]]|^)  # how all of it begins: most characters are told at once
+    r"""(?=[$\[\-@^!{<\]]|^)  # the first characters of all alternatives, so that most positions fail at once
     (?:(?P<gap>\$\$.*?\$\$ | (?<![\\$])\$(?=[^\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))*?(?<=\S)\$(?!\d)  # math
     | \[[^\[\]]*@[^\[\]]*\] | (?<!\w)-?@[\w:.-]+                     # citations and references
     | \[\^[^\]\s]+\]:? | ^[ ]{0,3}\[[^\]\n]+\]:[ ]*\S.*$             # notes, link definitions

@@ -60,7 +60,7 @@ def test_a_mark_from_somewhere_else_means_nothing(pandoc):
 def call(*filters, done=0, process="1/1"):
     """The call of one of ours among filters that run in this order."""
     run = PandocRun("pandoc", Path.cwd(), filters=list(filters), process=process)
-    return FilterCall("lmm-rag", "markdown", run, done=done)
+    return FilterCall("lmm-rag", "markdown", run, previous=done)
 
 
 def test_the_place_of_a_filter():
