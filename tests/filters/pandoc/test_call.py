@@ -82,7 +82,7 @@ def test_the_mark_counts_in_its_own_run_alone(process, done, monkeypatch):
     marked = call("lmm-rag", "lmm-knit", process=process).mark({"title": 1})
     monkeypatch.setattr("filters.pandoc.call.find_run", lambda: call("lmm-rag", "lmm-knit").run)
     read, rest = read_call("lmm-knit", "html", marked)
-    assert (read.done, rest) == (done, {"title": 1})
+    assert (read.previous, rest) == (done, {"title": 1})
 
 
 def test_our_keys_go_with_the_last_filter():
