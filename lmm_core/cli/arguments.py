@@ -83,11 +83,14 @@ def find_documents(
 ) -> list[Path]:
     """Return the documents among paths, see `DocumentFinder`.
 
-    logger: reports skipped files, None for silence
+    logger: reports skipped files, and that there are no documents; None for silence
     Raise UsageError for a missing path, another type of file, or unreadable settings."""
     from ..settings.quarto_inputs import DocumentFinder
 
-    return _find_or_exit(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
+    documents = _find_or_exit(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
+    if not documents and logger is not None:
+        logger.warning(f"no documents ({', '.join(endings)}) in {', '.join(map(str, paths))}")
+    return documents
 
 
 def find_all_documents(paths: tuple[Path, ...], logger: LoggerBase, endings: Sequence[str] = SUFFIXES) -> list[Path]:

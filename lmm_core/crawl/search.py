@@ -56,7 +56,7 @@ class Indexes:
     async def search(self, query: str, index: str = ALL, k: int = 5, most_characters: int = SHOWN) -> list[SnippetHit]:
         """Return the best `k` snippets, best first. Raise CrawlError, StoreError or ModelError.
 
-        index: its name, or `all`; shown: maximum characters per snippet."""
+        index: its name, or `all`; most_characters: of a snippet."""
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._named_entries, index))
         async with self._open(entries, index == ALL) as libraries:
