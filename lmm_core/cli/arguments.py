@@ -88,7 +88,7 @@ def find_documents(
     from ..settings.quarto_inputs import DocumentFinder
 
     documents = _find_or_exit(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
-    if not documents and logger is not None:
+    if paths and not documents and logger is not None:
         logger.warning(f"no documents ({', '.join(endings)}) in {', '.join(map(str, paths))}")
     return documents
 

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import subprocess
+from contextlib import suppress
 
 import click
 import pytest
@@ -161,7 +162,12 @@ def test_errors_and_warnings_have_colours_on_a_terminal(variable, coloured):
     screen, terminal = os.openpty()
     for command in ("lmm scan notes.md", "lmm doctor", "lmm serch"):
         subprocess.run(command.split(), stdout=terminal, stderr=terminal, env={**os.environ, **variable})
-    shown = os.read(screen, 100_000).decode()
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):  # at the end
+        while part := os.read(screen, 4096):
+            shown += part
+    shown = shown.decode()
     assert "invalid YAML: a value holds a colon: put the value in quotes" in shown
     for words, style in (("unreadable-block ", 31), ("ok", 32), ("..", 2), ("Error: ", "1;31")):
         assert (f"\x1b[{style}m{words}\x1b[0m" in shown) is coloured
