@@ -5,6 +5,7 @@ A failed step stops the run, so the index is refreshed and the site replaced onl
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -261,6 +262,9 @@ def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepR
     )
 
 
+_VARYING = re.compile(r"'[^']*'|\d+")  # in messages of one kind, pandoc's too
+
+
 class _CourseLogger(ListLogger):
     """A logger that makes paths relative and groups warnings at the end of a step."""
 
@@ -276,11 +280,12 @@ class _CourseLogger(ListLogger):
             self._course.logger.report(report)
 
     def say_warnings(self) -> None:
-        """Pass on warnings, grouped by the message after their subject."""
+        """Pass on warnings, grouped by the message after their subject, without its names and numbers."""
         kinds: dict[str, list[Report]] = {}
         for report in self.reports:
             if report.level == "warning":
-                kinds.setdefault(report.message.partition(": ")[2] or report.message, []).append(report)
+                kind = _VARYING.sub("", report.message.partition(": ")[2] or report.message)
+                kinds.setdefault(kind, []).append(report)
         for first, *others in kinds.values():
             more = f" (and {len(others):,} more of this kind)" if others else ""
             self._course.logger.report(replace(first, message=f"{first.message}{more}"))
