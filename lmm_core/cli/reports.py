@@ -185,9 +185,20 @@ def _lines(text: str) -> list[str]:
 
 # Excerpts
 
-WIDTH = 84  # characters
+_WIDTH = 84  # characters
 _INDENT = "    "
 _BOLD, _ESCAPE = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*"), re.compile(r"\\([^\w\s])")
+
+
+def beginning(text: str, most: int) -> str:
+    """Return the first characters of a text on one line. most: how many"""
+    text = " ".join(text.split())
+    return text[:most] + ("…" if len(text) > most else "")
+
+
+def wrap(text: str) -> list[str]:
+    """Return the lines of a paragraph; addresses and languages without blanks are not broken."""
+    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def print_excerpt(markdown: str) -> None:
@@ -197,7 +208,7 @@ def print_excerpt(markdown: str) -> None:
             say("".join(f"{_INDENT * 2}{line}\n" for line in piece.strip("\n").split("\n")[1:-1]), nl=False)
             continue
         for paragraph in filter(str.strip, piece.split("\n")):
-            for line in textwrap.wrap(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False):
+            for line in wrap(paragraph):
                 _print_line(line)
 
 

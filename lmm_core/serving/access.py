@@ -76,7 +76,7 @@ def network_of(address: str) -> str:
 
 @dataclass(frozen=True)
 class AccessRules:
-    """Who may ask a server.
+    """The rules of access to a server.
 
     host: listening address
     token: shared token, "" for none

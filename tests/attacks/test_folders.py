@@ -144,7 +144,7 @@ def test_no_folder_of_the_writer_becomes_the_index(project, said, folder):
     ],
 )
 def test_what_stands_in_the_place_of_a_folder_of_ours_is_kept(project, place, shape, commands):
-    """What else is no mark of ours: tests/files/test_marked.py."""
+    """Other contents that are no mark of ours are in tests/files/test_marked.py."""
     for above, kind in ((".lmm/index", "index"), (".md_index", "md-indexes")):
         if place.startswith(f"{above}/"):
             make_marked(project / above, kind)

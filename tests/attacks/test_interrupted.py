@@ -69,13 +69,13 @@ class Lmm:
         return document(*words, header=f"title: T\ndocid: {docid}" if docid else "title: T")
 
     def stored(self):
-        """All that is stored."""
+        """Return everything stored."""
         project = load_project(None)
         database = project.database
         return points_of(project, database.companion_collection, database.collection_name)
 
     def found(self, word):
-        """What a search finds."""
+        """Return the results of a search."""
         project = load_project(None)
         store = project_store(project)
 
@@ -102,7 +102,7 @@ class Md:
         return page(*words) + docid
 
     def stored(self):
-        """All that is stored, and the files that are made."""
+        """Return everything stored, and the files written."""
         project = database_at(load_project(None), self.root).project_of("docs")
         return {
             "points": points_of(project, project.database.collection_name),
@@ -111,7 +111,7 @@ class Md:
         }
 
     def found(self, word):
-        """What a search finds."""
+        """Return the results of a search."""
 
         async def search():
             indexes = Indexes(database_at(load_project(None), self.root), Models())
@@ -136,7 +136,7 @@ def points_of(project, *collections):
 
 
 def state(kind):
-    """All that is stored, and what is found."""
+    """Return everything stored, and the results of a search."""
     return kind.stored(), {word: kind.found(word) for word in WORDS}
 
 

@@ -14,7 +14,7 @@ import click
 from ...logging import Report, counted, one_line, printable, say
 from ...settings.models import Models
 from ..arguments import json_option, project_at, quiet_option
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
+from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, warn
 from ..running import run_or_report
 
 if TYPE_CHECKING:
@@ -113,14 +113,13 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
 
 def _print_hit(match: SnippetHit, full: bool) -> None:
-    text = " ".join(match.snippet.split())
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")
     say(one_line(f"  {match.source}"))
     if full:
         say(f"\n{printable(match.snippet)}\n")
     else:
-        say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+        say(f"       {beginning(match.snippet, SNIPPET)}\n")
 
 
 def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:

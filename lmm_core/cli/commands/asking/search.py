@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from ....logging import counted, one_line, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...reports import WIDTH, ReportPrinter, print_json, shorten, warn
+from ...reports import ReportPrinter, beginning, print_json, shorten, warn, wrap
 from ...running import with_library
 
 if TYPE_CHECKING:
@@ -129,9 +128,7 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     say(one_line(titles), nl=False, style="bold")
     say(one_line(badge))
     say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}{_page(payload)}")
-    text = " ".join(text.split())
-    snippet = text[:SNIPPET] + ("…" if len(text) > SNIPPET else "")
-    for line in textwrap.wrap(snippet, WIDTH, break_long_words=False, break_on_hyphens=False):
+    for line in wrap(beginning(text, SNIPPET)):
         say(f"       {line}")
     say("")
 
