@@ -1,46 +1,45 @@
-"""The retriever, with langchain-core itself."""
+"""The retrievers, with langchain-core itself."""
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
+from pydantic import ValidationError
+from qdrant_client import QdrantClient
 
 from lmm_core.errors import StoreError
-from lmm_core.indexing.api import markdown_upload
+from lmm_core.indexing.api import blocklist_upload, global_client_from_config, markdown_upload
+from lmm_core.markdown import parse_markdown_text
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import write
 from tests.indexing import document
 
-pytest.importorskip("langchain_core")
-
-from langchain_core.documents import Document
-from langchain_core.runnables import RunnableLambda
-
-from lmm_core.langchain import AsyncQdrantVectorStoreRetriever, QdrantVectorStoreRetriever
+langchain = pytest.importorskip("lmm_core.langchain")
+SUMMED_UP = "---\n~summary: How models predict.\n---\n\n# Models\n\n## Logit\n\nThe logit is a logarithm of the odds.\n"
 
 
 @pytest.fixture
 def config(request):
     """An index of a collection for each test: the store lasts as long as this process."""
     write("notes.md", document("median", "variance", "residual"))
-    made = ConfigSettings(storage={"memory": True}, database={"collection_name": request.node.name})
-    assert markdown_upload(["notes.md"], made).written == 3
-    return made
+    settings = ConfigSettings(storage={"memory": True}, database={"collection_name": request.node.name})
+    assert markdown_upload(["notes.md"], settings).written == 3
+    return settings
 
 
-def test_the_retriever_finds_documents(config):
-    retriever = QdrantVectorStoreRetriever.from_config_settings(config, limit=2)
+def test_the_retriever_finds_documents_with_their_places(config):
+    retriever = langchain.QdrantVectorStoreRetriever.from_config_settings(config, limit=2)
     results = retriever.invoke("Where is the variance explained?")
-    assert isinstance(results[0], Document)
+    assert len(results) == 2 and type(results[0]).__name__ == "Document"
     assert "the variance is explained" in results[0].page_content
-    assert len(results) == 2
     metadata = results[0].metadata
     assert (metadata["source"], metadata["titles"], metadata["line_start"]) == ("notes.md", ["T", "About variance"], 11)
-    assert metadata["score"] > 0
-    assert "page_content" not in metadata
+    assert metadata["score"] > 0 and "page_content" not in metadata
 
 
 def test_the_asynchronous_retriever_finds_the_same(config):
-    retriever = AsyncQdrantVectorStoreRetriever.from_config_settings(config)
+    retriever = langchain.AsyncQdrantVectorStoreRetriever.from_config_settings(config)
     found = asyncio.run(retriever.ainvoke("residual"))
     assert [one.id for one in found] == [one.id for one in retriever.invoke("residual")]
     assert "the residual is" in found[0].page_content
@@ -48,21 +47,33 @@ def test_the_asynchronous_retriever_finds_the_same(config):
 
 def test_the_retriever_is_made_and_asked_where_a_loop_runs(config):
     async def work():
-        return QdrantVectorStoreRetriever.from_config_settings(config).invoke("residual")
+        return langchain.QdrantVectorStoreRetriever.from_config_settings(config).invoke("residual")
 
     assert "the residual is" in asyncio.run(work())[0].page_content
 
 
-def test_the_retriever_stands_in_a_chain(config):
-    chain = QdrantVectorStoreRetriever.from_config_settings(config) | RunnableLambda(
-        lambda found: found[0].page_content
-    )
-    assert "the median is" in chain.invoke("median")
-    assert len(chain.batch(["median", "variance"])) == 2
-
-
-def test_an_index_that_is_not_there_is_an_error():
-    config = ConfigSettings(storage={"memory": True}, database={"collection_name": "nothing"})
-    retriever = QdrantVectorStoreRetriever.from_config_settings(config)
+def test_a_retriever_is_made_of_a_client_of_qdrant():
+    client = QdrantClient(":memory:")
+    with pytest.raises(ValidationError, match="embedding_model"):
+        langchain.QdrantVectorStoreRetriever(client, "documents", "densest")
+    retriever = langchain.QdrantVectorStoreRetriever(client, collection_name="none", embedding_model="bm25")
     with pytest.raises(StoreError, match="lmm index FILES"):
         retriever.invoke("median")
+
+
+def test_a_grouped_retriever_returns_sections_under_the_summary_around_them():
+    config = ConfigSettings(storage={"memory": True}, database={"collection_name": "grouped"})
+    blocklist_upload(parse_markdown_text(SUMMED_UP), config)
+    grouped = langchain.QdrantVectorStoreRetrieverGrouped.from_config_settings(config, max_companion_docs=1)
+    (found,) = grouped.invoke("logit")
+    assert found.page_content.startswith("How models predict.\n\nThe logit is")
+    assert found.metadata["context_summary"] == "How models predict."
+    client = global_client_from_config(config)
+    asynchronous = langchain.AsyncQdrantVectorStoreRetrieverGrouped(client, "grouped", "documents", config)
+    assert len(asyncio.run(asynchronous.ainvoke("logit"))) == 1
+
+
+def test_without_its_extra_langchain_says_what_to_install():
+    code = "import sys; sys.modules['langchain_core'] = None; import lmm_core.langchain"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'lmm-markdown[langchain]'" in done.stderr

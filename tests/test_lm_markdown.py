@@ -1,217 +1,231 @@
-"""The page about what differs from LM markdown: each difference is shown here, and no other is on the page."""
+"""Documents and code of LM markdown: what is read as there, and what differs as docs/lm-markdown.md says."""
 
-import re
-from collections.abc import Callable
+import asyncio
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
+from qdrant_client import QdrantClient
+from qdrant_client.models import Distance, VectorParams
+from qdrant_client.models import ScoredPoint as QdrantPoint
 
 from lmm_core import (
-    ExceptionLogger,
-    ListLogger,
+    AnnotationModel,
+    ConfigSettings,
+    EncodingModel,
+    LocalStorage,
+    RemoteSource,
     ScanOpts,
     blocklist_encode,
     blocks_to_chunks,
-    blocks_to_tree,
-    load_markdown,
-    map_tree,
+    client_from_config,
+    initialize_collection,
     markdown_rag,
     markdown_scan,
+    markdown_upload,
     parse_markdown_text,
     query,
-    scan_rag,
+    query_grouped,
+    scan_split,
     serialize_blocks,
-    traverse,
     upload,
 )
-from lmm_core.settings.config import ConfigSettings
-from tests.commands import run, text, write
-from tests.test_readme import ROOT
+from lmm_core.errors import ReportedError
+from lmm_core.indexing.api import blocklist_upload
+from lmm_core.logging import ExceptionLogger, ListLogger
+from lmm_core.models.chat import run as run_async
+from lmm_core.vector_store_qdrant import QdrantEmbeddingModel, aquery, points_to_blocks
+from tests.commands import text, write
+from tests.embedding_server import EmbeddingServer
+from tests.indexing import lmm
+from tests.qdrant_server import FailingServer
 
-PAGE = ROOT / "docs" / "lm-markdown.md"
-NOTES = """---
-title: Linear models
-docid: Ch1
+REGRESSION = """---
+title: Regression
+docid: regression
 ---
 
 ---
-~txthash: 7JdFs+GLpXTfvmONOnyc5g
-titles: Linear models - Observational studies
-source: Ch1
-questions: What are observational studies? - How does confounding arise?
+~summary: How models predict.
 ---
-### Observational studies
 
-These are studies with predictors that were observed in the field, and were not the result of an experiment. Traumas
-may be confounded with the conditions in which children grow up.
+# Models
+
+## Logistic regression
+
+The main uses of logistic regression are to predict a yes or no, and to tell which causes matter for it.
+
+## Linear regression
+
+A line is laid through points, so that the squares of what is left over are as small as they can be.
 """
-WORDS = "The mean adds all numbers and divides the sum by how many there are, so that one outlier moves it far. " * 2
-SHOWN: dict[str, Callable[..., None]] = {}
 
 
-def shows(name):
-    """Register the test of a difference by its name on the page."""
-
-    def register(test):
-        SHOWN[name] = test
-        return test
-
-    return register
+@pytest.fixture
+def client():
+    with_it = QdrantClient(":memory:")
+    yield with_it
+    with_it.close()
 
 
-def test_the_page_names_what_is_tested_and_nothing_else():
-    assert re.findall(r"^\| \*\*(.*?)\.\*\*", PAGE.read_text(), re.M) == list(SHOWN)
+def bm25_chunks():
+    return blocks_to_chunks(parse_markdown_text(REGRESSION), "bm25", AnnotationModel(), ListLogger())
 
 
-def test_their_index_is_not_touched(tmp_path):
-    from qdrant_client import QdrantClient, models
+def in_memory(collection="chunks"):
+    return ConfigSettings(storage={"memory": True}, database={"collection_name": collection})
 
-    client = QdrantClient(path="storage")
-    client.create_collection("chunks", vectors_config={"content": models.VectorParams(size=2, distance="Cosine")})
-    client.close()
+
+def text_of(point):
+    return point.payload["page_content"]
+
+
+# Documents
+
+
+def test_an_index_of_lm_markdown_is_not_touched():
+    made = QdrantClient(path="storage")
+    made.create_collection("chunks", vectors_config={"content": VectorParams(size=2, distance=Distance.COSINE)})
+    made.close()
     before = {path: path.read_bytes() for path in Path("storage").rglob("*") if path.is_file()}
     write("config.toml", '[storage]\nfolder = "./storage"\n')
-    write("Lecture01.md", NOTES)
-    done = run("lmm index .")
-    assert done.returncode == 1 and "nothing in it is touched" in done.stderr.decode()
+    write("Lecture01.md", REGRESSION)
+    assert "nothing in it is touched" in lmm("index .", status=1)[1]
     assert before == {path: path.read_bytes() for path in Path("storage").rglob("*") if path.is_file()}
 
 
-def annotated(source, **options):
-    return serialize_blocks(scan_rag(parse_markdown_text(source), ScanOpts(**options)))
-
-
-@shows("Bytes")
-def test_only_lines_of_keys_change():
-    source = f"---\ntitle: 'T' # a remark\nversion: 1.10\n---\r\n\n# Mean\r\n\n{WORDS}  \n\n`x  `"
-    after = iter(annotated(source, titles=True).splitlines(keepends=True))
-    assert all(line in after for line in source.splitlines(keepends=True))  # each, in this order
-
-
-@shows("Errors")
-def test_an_error_stays_as_it_is_and_the_rest_is_worked_on():
-    source = f"---\ntitle: T\n---\n\n---\na: [\n---\n\n# A\n\n{WORDS}\n"
-    write("notes.md", source)
-    logger = ListLogger()
-    markdown_rag("notes.md", ScanOpts(titles=True, questions=False, summaries=False), logger=logger)
-    assert [report.line for report in logger.reports if report.level == "error"] == [7]
-    assert "---\na: [\n---\n" in text("notes.md") and "~titles: T - A" in text("notes.md")
-
-
-@shows("Header")
-def test_the_header_gets_keys_of_the_system():
-    write("notes.md", "# Means\n\nText.\n")
-    markdown_scan("notes.md")
-    assert text("notes.md").startswith("---\n~title: Means\n~docid: notes.md\n")
-
-
-@shows("Owners")
-def test_what_lm_markdown_wrote_is_the_writers():
-    source = f"---\ntitle: T\n---\n\n---\n~txthash: x\nquestions: What is the mean?\n---\n# A\n\n{WORDS}\n"
-    after = annotated(source, titles=True)
-    assert "\nquestions: What is the mean?\n" in after and "~questions" not in after and "~titles: T - A" in after
-
-
-@shows("Lists")
-def test_a_list_is_no_metadata():
-    write("notes.md", "# A\n\n---\n- type: exercise\n- note: x\n---\n\nText.\n")
-    done = run("lmm scan notes.md")
-    assert done.returncode == 1 and b"type: exercise\nnote: x" in done.stderr
-
-
-@shows("Equals signs")
-def test_an_equals_sign():
+def test_an_equals_sign_in_a_block_is_reported():
     write("notes.md", "# A\n\n---\nfrozen = True\n---\n\nText.\n")
-    done = run("lmm scan notes.md")
-    assert done.returncode == 1 and b"notes.md:4: near-miss `frozen` stands in no block" in done.stderr
+    assert "notes.md:4: near-miss `frozen` stands in no block" in lmm("scan notes.md", status=1)[1]
 
 
-@shows("Skip")
-def test_the_nearest_skip_wins():
-    source = "---\ntitle: T\nskip: true\n---\n\n# A\n\nhidden\n\n---\nskip: false\n---\n## B\n\nshown\n"
-    assert [chunk.content for chunk in blocks_to_chunks(parse_markdown_text(source))] == ["shown"]
+# The client of an index
 
 
-@shows("Chats")
-def test_a_chat_goes_on(monkeypatch):
-    from tests.model_server import ModelServer
+@pytest.mark.parametrize("storage", [":memory:", LocalStorage("./storage"), RemoteSource("http://localhost", 21465)])
+def test_the_storage_of_a_client_is_a_value(storage):
+    opened = client_from_config(ConfigSettings(storage=storage))
+    assert opened is not None
+    opened.close()
 
-    write("notes.md", "# A\n\n---\n?: Is it clear?\n---\n\nText.\n")
-    with ModelServer(reply=lambda body: str(len(body["messages"]))) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+def test_chunks_are_uploaded_and_queried_by_a_model(monkeypatch):
+    """With the names of arguments, and the model that the environment names."""
+    chunks = blocks_to_chunks(
+        blocklist=parse_markdown_text(REGRESSION), encoding_model=EncodingModel.CONTENT, annotation_model=["titles"]
+    )
+    with EmbeddingServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert run("lmm chat notes.md").returncode == 0
-        write("notes.md", text("notes.md").replace("~chat:", "+: And now?\n~chat:"))
-        assert run("lmm chat notes.md").returncode == 0
-    first, second = re.findall(r"- model: ['\"]?(\d+)", text("notes.md"))
-    assert int(second) == int(first) + 2
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("LMM_MODEL_EMBEDDING", "openai/text-embedding-3-small")
+        opened = client_from_config(in_memory())
+        dense = {"collection_name": "documents", "model": QdrantEmbeddingModel.DENSE}
+        points = upload(opened, chunks=chunks, **dense)
+        found = query(opened, querytext="What are the main uses?", limit=2, payload=True, **dense)
+        opened.close()
+    assert [point.id for point in points] == [chunk.uuid for chunk in chunks]
+    assert len(found) == 2
 
 
-@shows("Messages")
-def test_annotating_leaves_chats_alone():
-    source = f"---\ntitle: T\n---\n\n---\n?: Is it clear?\n---\n\n# A\n\n{WORDS}\n"
-    assert "?: Is it clear?" in annotated(source)
-
-
-@shows("Points")
-def test_a_point_is_its_content():
-    def ids(source):
-        return {chunk.content: chunk.uuid for chunk in blocks_to_chunks(parse_markdown_text(source), docid="a")}
-
-    before, after = ids("# A\n\none\n\ntwo\n"), ids("# A\n\nnew\n\none\n\ntwo\n")
-    assert {key: after[key] for key in before} == before
-
-
-@shows("Defaults")
-def test_what_is_on():
-    config = ConfigSettings()
-    assert (config.RAG.questions, config.RAG.summaries, config.RAG.titles) == (True, True, False)
-    assert config.embeddings.encoding == "default"
-
-
-@shows("Configuration")
-def test_no_file_is_written_and_unknown_keys_are_errors():
-    write("notes.md", NOTES)
-    assert run("lmm scan notes.md").returncode == 0
-    assert not Path("config.toml").exists()
-    write("config.toml", "[text_splitter]\nchunk_size = 500\n")
-    done = run("lmm scan notes.md")
-    assert done.returncode == 2 and b"config.toml" in done.stderr and b"text_splitter" in done.stderr
-
-
-@shows("Trees")
-def test_a_tree_is_changed_by_a_map_that_makes_another():
-    tree = blocks_to_tree(parse_markdown_text("# A\n\nText.\n"))
-    made = map_tree(tree, lambda node: [] if node.content == "Text." else node.blocks)
-    assert [len(list(traverse(one))) for one in (tree, made)] == [3, 2]
-
-
-@shows("Clients")
-def test_qdrants_client_opens_a_folder_by_its_path():
-    from qdrant_client import QdrantClient
-
+def test_a_qdrant_client_of_a_folder_is_taken_and_a_closed_one_is_told():
     client = QdrantClient(path="storage")
-    chunks = blocks_to_chunks(parse_markdown_text(NOTES))
-    assert upload(client, "lectures", "bm25", chunks, logger=ExceptionLogger())
-    (point,) = query(client, "lectures", "bm25", "What is confounding?", logger=ExceptionLogger())
-    assert point.payload is not None and "confounded" in point.payload["page_content"]
+    for _ in range(2):  # that it is there is fine
+        assert initialize_collection(client, "documents", QdrantEmbeddingModel.BM25, ExceptionLogger())
+    assert len(upload(client, "documents", "bm25", bm25_chunks())) == 3
     client.close()
+    client = QdrantClient(path="storage")
+    assert "logistic" in text_of(query(client, "documents", "bm25", "logistic")[0])
+    client.close()
+    assert query(client, "documents", "bm25", "logistic", logger=(logger := ListLogger())) == []
+    assert "closed" in str(logger.reports[0])
 
 
-@shows("Results")
-def test_encoding_returns_chunks_and_documents():
-    encoded = blocklist_encode(parse_markdown_text(NOTES))
-    assert [len(encoded.chunks), len(encoded.documents)] == [1, 1]
+@pytest.mark.qdrant
+def test_a_qdrant_client_of_a_server_is_taken(qdrant):
+    with FailingServer(qdrant) as server:
+        client = QdrantClient(url=server.url, check_compatibility=False)
+        assert len(upload(client, "documents", "bm25", bm25_chunks())) == 3
+        assert "logistic" in text_of(run_async(aquery(client, "documents", "bm25", "logistic"))[0])
+    logger = ListLogger()
+    assert query(client, "documents", "bm25", "logistic", logger=logger) == []
+    assert "No Qdrant server answers" in str(logger.reports[0])
 
 
-@shows("Grouped")
-def test_sections_have_a_retriever_of_their_own():
-    langchain = pytest.importorskip("lmm_core.langchain")
-    found = langchain.QdrantVectorStoreRetrieverGrouped.from_config_settings(ConfigSettings(storage=":memory:"))
-    assert not isinstance(found, langchain.QdrantVectorStoreRetriever)
+def test_a_collection_of_somebody_else_is_told_in_a_sentence(client):
+    logger = ListLogger()
+    client.create_collection("documents", vectors_config=VectorParams(size=4, distance=Distance.COSINE))
+    assert query(client, "documents", "bm25", "logistic", logger=logger) == []
+    assert not initialize_collection(client, "documents", "bm25", logger)
+    assert all("was not made by LM markdown" in str(report) for report in logger.reports)
+    with pytest.raises(ReportedError, match="initialize_collection"):
+        upload(client, "documents", "bm25", bm25_chunks(), ExceptionLogger())
 
 
-@shows("Reading")
-def test_what_cannot_be_read_is_none():
-    assert load_markdown("none.md", ListLogger()) is None
-    assert load_markdown("# A\n\nText.\n", ListLogger()) is None
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda client: client_from_config(5), "config"),
+        (lambda client: upload(client, "c1", "bm26", []), "model"),
+        (lambda client: asyncio.run(aquery(client, "c1", "bm25", "x", "six")), "limit"),
+        (lambda client: blocks_to_chunks([], "bm26"), "encoding_model"),
+        (lambda client: markdown_upload(5), "documents"),
+    ],
+)
+def test_a_wrong_argument_is_named(call, argument, client):
+    with pytest.raises(ValidationError) as caught:
+        call(client)
+    assert {str(error["loc"][0]) for error in caught.value.errors()} == {argument}
+
+
+def test_what_counts_between_a_collection_and_settings_is_the_vectors(client):
+    config, logger = ConfigSettings(embeddings={"encoding": "bm25"}), ExceptionLogger()
+    upload(client, "documents", config, bm25_chunks(), logger)
+    assert query(client, "documents", QdrantEmbeddingModel.BM25, "logistic", logger=logger)
+    assert query(client, "documents", ConfigSettings(), "logistic", logger=logger)  # whichever it has
+    with pytest.raises(ReportedError, match="vectors bm25, now sparse"):
+        query(client, "documents", "sparse", "logistic", logger=logger)
+
+
+def test_points_are_shown_as_blocks_whosever_they_are(client):
+    points = upload(client, "documents", "bm25", bm25_chunks())
+    assert "score:" not in serialize_blocks(points_to_blocks(points))
+    found = query(client, "documents", "bm25", "logistic")
+    of_qdrant = [QdrantPoint(**asdict(point)) for point in found]
+    assert serialize_blocks(points_to_blocks(of_qdrant)) == serialize_blocks(points_to_blocks(found))
+
+
+# Documents into an index
+
+
+def test_a_document_is_uploaded_by_its_name_its_path_and_its_blocks():
+    write("s.md", REGRESSION)
+    config = in_memory("given")
+    assert markdown_upload("s.md", config).written == 3
+    for same in (Path("s.md"), ["s.md"]):
+        assert markdown_upload(same, config).unchanged == 3
+    other = parse_markdown_text(REGRESSION.replace("docid: regression", "docid: other"))
+    assert blocklist_upload(other, config).written == 3
+
+
+def test_a_name_of_no_file_is_reported():
+    logger = ListLogger()
+    assert markdown_upload("s.md", in_memory(), logger=logger).written == 0
+    assert "There is no file" in str(logger.reports[0])
+    with pytest.raises(ReportedError, match="There is no file"):
+        markdown_upload("s.md", in_memory(), logger=ExceptionLogger())
+
+
+def test_the_steps_of_ingestion_on_a_course(sample_book, monkeypatch, client):
+    monkeypatch.chdir(sample_book)
+    file, logger = "02-describing.md", ExceptionLogger()
+    assert markdown_scan(file)
+    blocks = markdown_rag(file, ScanOpts(questions=True, titles=True))
+    assert "~titles" in text(file)
+    assert len(blocks_to_chunks(scan_split(blocks), EncodingModel.BM25, ["titles", "questions"])) > 1
+    encoded = blocklist_encode(blocks, in_memory(), ListLogger())
+    upload(client, "chunks", "bm25", encoded.chunks, logger)
+    upload(client, "documents", QdrantEmbeddingModel.UUID, encoded.documents, logger)
+    around = query_grouped(client, "chunks", "documents", "bm25", "the median", 1, logger=logger)
+    assert "median" in text_of(around[0])
+    assert markdown_upload([file], in_memory("course")).written == len(encoded.chunks)
