@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -35,7 +36,6 @@ from tests.retrieve.questions import (
     figures,
     questions,
     search,
-    without_annotations,
 )
 
 BOOKS = ("as it is", "no questions, no summaries")
@@ -48,6 +48,19 @@ def make_book(folder: Path, annotated: bool) -> Path:
         without_annotations(book)
     index_book(book)
     return book
+
+
+def without_annotations(folder: Path) -> None:
+    """Take the questions and summaries out of the files of a folder."""
+    block = re.compile(r"::: \{\.lmm \.content-hidden\}\n``` yaml\n(.*?)```\n:::\n\n", re.S)
+    for path in sorted(Path(folder).glob("0*")):
+        text = block.sub(_without, path.read_text(encoding="utf-8"))
+        path.write_text(re.sub(r"^summary: >-\n(?:  [^\n]*\n)+", "", text, flags=re.M), encoding="utf-8")
+
+
+def _without(found: re.Match[str]) -> str:
+    kept = re.findall(r"^(?:type|skip|frozen):.*\n", found[1], re.M)
+    return found[0].replace(found[1], "".join(kept)) if kept else ""
 
 
 def index_book(book: Path) -> None:

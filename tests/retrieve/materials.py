@@ -1,9 +1,12 @@
-"""Helpers for the tests of retrieval: materials made of documents, in memory."""
+"""Helpers for the tests of retrieval: materials made of documents."""
+
+from pathlib import Path
 
 from hypothesis import strategies as st
 
 from lmm_core.indexing.chunks import blocks_to_chunks
 from lmm_core.indexing.cutting.split import scan_split
+from lmm_core.indexing.documents import encode_file
 from lmm_core.indexing.passages import build_material
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
@@ -11,8 +14,10 @@ from lmm_core.retrieve.ranking.fusion import Ranked
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.spans import passages_of, whole_span
 from lmm_core.retrieve.search import Retrieval
+from lmm_core.settings.project import load_project
 from lmm_core.settings.tables import SplitOpts
 from lmm_core.store.vector_store import ScoredPoint
+from tests.commands import write
 
 WORDS = "residual mean median spread slope line sample error test power ünïcödé $x^2$".split()
 
@@ -36,6 +41,16 @@ def material(*texts, size=200, overlap=0):
         point for name, text in zip("abcdefgh", texts, strict=False) for point in points(text, name, size, overlap)
     ]
     return build_material(found)
+
+
+def material_of_files(*texts):
+    """Return the material of texts (`notes.md`, `notes1.md`, …), or of files, as indexing makes it."""
+    points = []
+    for number, text in enumerate(texts):
+        path = text if isinstance(text, Path) else write(f"notes{number or ''}.md", text)
+        chunks = encode_file(path, load_project(path), ListLogger())
+        points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
+    return build_material(points)
 
 
 def passage(made, word):

@@ -1,7 +1,6 @@
 """The gold sets: questions to the sample book, one chapter of it in German, and what is answered to them."""
 
 import json
-import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,16 +146,3 @@ def write_box_data(folder, data, language="en"):
     for one in material.documents:
         rows.add(one.source, one.source, [*section_rows(one, page)])
     Path(data, "data.js").write_bytes(box_script(rows, language, project.synonyms))
-
-
-def without_annotations(folder):
-    """Take the questions and summaries out of the files of a folder."""
-    block = re.compile(r"::: \{\.lmm \.content-hidden\}\n``` yaml\n(.*?)```\n:::\n\n", re.S)
-    for path in sorted(Path(folder).glob("0*")):
-        text = block.sub(_without, path.read_text(encoding="utf-8"))
-        path.write_text(re.sub(r"^summary: >-\n(?:  [^\n]*\n)+", "", text, flags=re.M), encoding="utf-8")
-
-
-def _without(found):
-    kept = re.findall(r"^(?:type|skip|frozen):.*\n", found[1], re.M)
-    return found[0].replace(found[1], "".join(kept)) if kept else ""

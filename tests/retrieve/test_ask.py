@@ -34,8 +34,6 @@ def ask(command, server=None, stdin="", status=0, **env):
     """Return standard output and standard error of `lmm ask …`."""
     keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url} if server else {}
     done = CliRunner().invoke(cli, ["ask", *shlex.split(command)], input=stdin, env=keys | env)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
     assert done.exit_code == status, done.output
     return done.stdout, done.stderr
 
@@ -50,7 +48,6 @@ def test_a_session_goes_on_from_what_was_asked(indexed_book):
     assert len(queries) == 1  # the words of the first question are enough
     assert "When does the mean mislead?" in queries[0]["messages"][-1]["content"]
     assert "*definition* *exercise* *summary* *topic*" in said
-    assert "8 documents" in said
 
 
 def test_a_question_is_expanded_by_the_model_and_answered_once(indexed_book):
@@ -62,7 +59,6 @@ def test_a_question_is_expanded_by_the_model_and_answered_once(indexed_book):
         context, _ = ask("--no-model 'When does the mean mislead?'", server)
         assert server.count == 2
     assert context.startswith('<source n="1">')
-    assert "77-96" in context
 
 
 def test_answers_for_programs(indexed_book):
@@ -93,32 +89,11 @@ def test_what_cannot_be_asked(command, status, said):
     assert said in ask(command, status=status)[1]
 
 
-@pytest.mark.slow
-def test_ctrl_c_stops_an_answer_and_at_the_prompt_the_session(indexed_book, monkeypatch):
-    write("config.toml", "[ask]\nqueries = 'keywords'\n")
-    with ModelServer(reply="One two three four five six seven [1].", pause=0.2) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        terminal = Terminal("lmm ask")
-        wait_for(lambda: "? " in terminal.read())
-        os.write(terminal.screen, b"What is a residual?\r")
-        wait_for(lambda: "two" in terminal.read())
-        terminal.press_ctrl_c()
-        wait_for(lambda: "(stopped)" in terminal.read())
-        server.pause = 0
-        os.write(terminal.screen, b"And the mean?\r")
-        wait_for(lambda: terminal.read().count("? \x1b") == 3)
-        assert "\n[1] " in terminal.seen
-        terminal.press_ctrl_c()
-        assert terminal.end() == 0, terminal.seen
-    assert terminal.seen.count("seven") == 1
-
-
 def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeypatch):
     choice = {"index": 0, "delta": {"content": "Far [2] away"}, "finish_reason": "length"}
     part = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
     monkeypatch.setattr("tests.model_server.parts_of", lambda body, text: [json.dumps(part).encode(), b"[DONE]"])
-    write("config.toml", "[ask]\nqueries = 'keywords'\n")
+    monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
     with ModelServer() as server:
         out, said = ask("'When does the mean mislead?'", server, status=1)
         answer = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
@@ -128,20 +103,12 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
 
 
 def test_a_type_that_is_not_there_is_reported_before_any_question(indexed_book):
-    out, stderr = ask("--type riddle", stdin="What is a residual?\nAnd the mean?\n", status=1)
-    assert (out, stderr.count("of the type 'riddle'; types of material in the collection: definition")) == ("", 1)
-
-
-def test_summaries_are_asked_for_as_a_type(indexed_book):
-    answer = json.loads(ask("--json '*summary* of mean and median'")[0])
-    cited = [source for source in answer["sources"] if source["number"] in answer["cited"]]
-    assert "drawn towards extreme values" in answer["answer"] and "summary" in answer["types"]
-    assert [source["types"] for source in cited] == [["summary"]] * len(cited)
-    assert "(summary), 02-describing.md" in ask("--no-model --type Summary 'mean and median'")[0]
+    out, stderr = ask("--type riddle", stdin="What is a residual?\n", status=1)
+    assert out == "" and "of the type 'riddle'; types of material in the collection: definition" in stderr
 
 
 @pytest.mark.slow
-def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
+def test_others_can_index_while_a_session_waits_for_a_question_and_ctrl_c_ends_it(indexed_book, monkeypatch):
     def index():
         return subprocess.run(["lmm", "index", "-q", ".", "zebras.md"], capture_output=True, text=True)
 
@@ -157,7 +124,7 @@ def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, mon
         assert (index().returncode, index().stderr) == (0, "")
         os.write(terminal.screen, b"And the zebras?\r")
         wait_for(lambda: terminal.read().count("? \x1b") == 3)
-        os.write(terminal.screen, b"\x04")
+        terminal.press_ctrl_c()
         assert terminal.end() == 0, terminal.seen
         asked = [message["content"] for message in server.requests[-1]["messages"]]
     assert "zebras.md:3" in asked[-1]

@@ -82,15 +82,6 @@ def test_a_small_section_comes_whole():
     assert [one.text for one in context.sources] == ["It begins so.", "It goes on."]
 
 
-def test_an_exercise_for_which_there_is_no_room_leaves_its_section_to_others():
-    exercise = " ".join(f"word{number}" for number in range(93))
-    text = f"# Parent\n\nIt begins so.\n\n## A\n\n::: exercise\nNap {exercise}\n:::\n\n## B\n\nIt goes on.\n"
-    made = material(text, size=400)
-    hits = [passage(made, "Nap"), passage(made, "goes on")]
-    context = build_context(found(made, hits), 100, words)
-    assert [one.text for one in context.sources] == ["It begins so.", "It goes on."]
-
-
 def test_exercises_come_where_they_were_hit_and_not_with_their_section():
     made = material(BOOK)
     exercise, text = passage(made, "nap study"), passage(made, "second text")

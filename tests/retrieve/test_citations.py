@@ -20,31 +20,25 @@ def let_through(text, size=10_000):
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        (r"So \(A[99]\) and \[ B[99] \] are [99].", r"So \(A[99]\) and \[ B[99] \] are."),
-        (r"So \(A is [99].", r"So \(A is."),
-        ("So it is [1, 2] and [1;2].", "So it is [1, 2] and [1, 2]."),
-        ("So it is [^1].", "So it is [1]."),
-        ("A range [1-2].", "A range [1, 2]."),
-        ("So it is [1, 99].", "So it is [1]."),
-        ("See [the page](http://made.up/x).", "See the page."),
+        (r"So \(A[99]\) is [99].", r"So \(A[99]\) is."),
+        ("So it is [1, 2] and [1;99].", "So it is [1, 2] and [1]."),
+        ("So it is [^1], in a range [1-2].", "So it is [1], in a range [1, 2]."),
+        ("See [the page](http://made.up/x) or [a](javascript:alert(1)).", "See the page or a."),
         ("See [the part](#sec-a) and <https://ok.org>.", "See [the part](#sec-a) and <https://ok.org>."),
-        ("See https://made.up/x, please.", "See, please."),
-        ("[a](javascript:alert(1))", "a"),
-        ("Take `x[99]` or ``[99]`` here.", "Take `x[99]` or ``[99]`` here."),
-        ("A\n\n```r\nx[99] <- 1\n```\n\nB [99]", "A\n\n```r\nx[99] <- 1\n```\n\nB"),
+        ("See HTTPS://made.up/x or www.made.up now.", "See or now."),
+        ("A `x[99]`\n\n```r\nx[99] <- 1\n```\n\nB [99]", "A `x[99]`\n\n```r\nx[99] <- 1\n```\n\nB"),
         ("An [open bracket", "An [open bracket"),
         ("It lies in $[0, 1]$, see [1].", "It lies in $[0, 1]$, see [1]."),
-        ("It costs $5 [99] or $10 [1].", "It costs $5 or $10 [1]."),
-        ("See HTTPS://made.up/x or www.made.up now.", "See or now."),
+        ("It costs $5 [99] or $10 [1] (and $x$).", "It costs $5 or $10 [1] (and $x$)."),
         ("**NO_ANSWER**\n\nIt is not there.", "It is not there."),
     ],
 )
 def test_made_up_citations_and_links_are_dropped(said, shown):
-    for size in (1, 2, 3, 7, 1000):
+    for size in (1, 7, 1000):
         assert let_through(said, size).text == shown
 
 
-def test_what_was_dropped_is_told():
+def test_what_was_dropped_is_listed_and_what_stays_is_numbered_anew():
     cited = let_through("[2] [99] [1] [a](http://b) https://c.d NO_ANSWER")
     assert (cited.text, cited.numbers) == ("[1] [2] a NO_ANSWER", {2: 1, 1: 2})
     assert cited.dropped == ["[99]", "http://b", "https://c.d"]
@@ -69,15 +63,3 @@ PIECES = st.lists(
 @given(PIECES, st.integers(1, 30))
 def test_the_parts_that_it_comes_in_make_no_difference(text, size):
     assert let_through(text, size).text == let_through(text).text
-
-
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [
-        ("It costs $5 or $6 [1]. Made up [99]. `$a$` is [1].", "It costs $5 or $6 [1]. Made up. `$a$` is [1]."),
-        ("It costs $5, they say [99] (and $x$).", "It costs $5, they say (and $x$)."),
-    ],
-)
-def test_money_hides_no_citation(said, shown):
-    for size in (1, 1000):
-        assert let_through(said, size).text == shown

@@ -3,13 +3,13 @@
 import pytest
 
 from lmm_core.retrieve.items import cut_solution, find_typed_parts, is_solution
-from tests.retrieve.from_files import material
+from tests.retrieve.materials import material_of_files
 
 DIV = "::: exercise\n{}\n:::\n"
 
 
 def items(text):
-    return [(item.type, item.title, item.text, item.solution) for item in find_typed_parts(material(text))]
+    return [(item.type, item.title, item.text, item.solution) for item in find_typed_parts(material_of_files(text))]
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,6 @@ def items(text):
         "**Ex. 1.** What is 1 + 1?\n\n**Solution.** Two, as everybody knows.",
         "**Ex. 1.** What is 1 + 1?\n\n::: solution\nTwo, as everybody knows.\n:::",
         "**Ex. 1.** What is 1 + 1?\n\n::: {.callout-tip collapse=true}\n### Lösung\nTwo, as everybody knows.\n:::",
-        "**Ex. 1.** What is 1 + 1?\n\nAnswer: Two, as everybody knows.",
     ],
 )
 def test_a_solution_inside_an_exercise(body):
@@ -43,14 +42,6 @@ def test_exercises_of_one_section_stay_apart_and_a_long_one_is_whole():
     long = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(20))
     both = items("# T\n\n" + "\n".join(DIV.format(f"{name} {long}") for name in ("One", "Two")))
     assert [text.split() for _, _, text, _ in both] == [["One", *long.split()], ["Two", *long.split()]]
-
-
-def test_every_typed_passage_of_the_sample_book_is_in_one_item(sample_book):
-    read = material(*sorted(sample_book.glob("0*")))
-    ids = [passage.id for item in find_typed_parts(read) for passage in item.passages]
-    typed = {one.id for one in read.passages.values() if one.types and one.types != ("summary",)}
-    assert len(ids) == len(set(ids)) and set(ids) == typed
-    assert all(item.solution for item in find_typed_parts(read) if item.type == "exercise")
 
 
 def test_titles_of_solutions():

@@ -55,42 +55,34 @@ def test_an_exercise_comes_after_the_text_unless_it_is_asked_for():
     assert all(scores[0][one] < scores[1][one] for one in scores[0])
 
 
+def best_title(index, question):
+    return rank(index, question, index.material.passages.values())[0].titles[-1]
+
+
 def test_signs_of_code_are_found():
     made = material(
         "# Notes\n\nBegin a note with `!!!` and a blank.\n\n# Folds\n\nBegin a fold with `???` and a blank.\n\n"
-        "# Push\n\nThe first time, say `git push -u origin`.\n\n# Folder\n\nGit writes into the folder `.git` alone.\n\n"
+        "# Folder\n\nGit writes into the folder `.git` alone.\n\n"
         "# Errors\n\nThe operator `?` returns early.\n\n# Questions\n\nWhy does it? And when ?\n"
     )
     index = LexicalIndex(made, "english")
-    questions = {"what is !!!": "Notes", "???": "Folds", "git push -u": "Push", "the .git folder": "Folder"}
-    questions |= {"what does the ? operator do?": "Errors", "what is `?`": "Errors"}
-    for question, title in questions.items():
-        assert rank(index, question, made.passages.values())[0].titles[-1] == title
+    questions = {"what is !!!": "Notes", "the .git folder": "Folder", "what does the ? operator do?": "Errors"}
+    assert {question: best_title(index, question) for question in questions} == questions
 
 
 def test_what_has_a_number_is_found_by_it():
     parts = "".join(
-        f"## Equation {one}\n\nIt follows from equation 2 and 8.\n\n" for one in ("10.23", "2.9", "2.8", "8.2")
+        f"## Equation {number}\n\nIt follows from equation 2 and 8.\n\n" for number in ("10.23", "2.9", "2.8", "8.2")
     )
-    made = material(f"# Notes\n\n{parts}")
-    index = LexicalIndex(made, "english")
-    best = {one: rank(index, f"explain eq. {one}", made.passages.values())[0].titles[-1] for one in ("2.8", "8.2")}
-    assert best == {"2.8": "Equation 2.8", "8.2": "Equation 8.2"}
+    index = LexicalIndex(material(f"# Notes\n\n{parts}"), "english")
+    assert best_title(index, "explain eq. 2.8") == "Equation 2.8"
+    assert best_title(index, "explain eq. 8.2") == "Equation 8.2"
     assert "10.23" not in str(index.meant("equation 10.24"))  # another number is no typing error
-    assert [*map(sorted, index.meant("equation 2.8"))] == [["equat"], ["2.8"], ["2"], ["8"]]
-    assert [*map(sorted, index.meant("equation 8.2.9"))] == [["equat"], ["8"], ["2"], ["9"]]  # no text has it
 
 
-@pytest.mark.parametrize(
-    "typed, meant",
-    [
-        ("bonferoni", "bonferroni"),
-        ("indepedent", "independent"),
-    ],
-)
-def test_a_typing_error_finds_the_word(typed, meant):
-    assert INDEX.corrected(typed) == meant
-    assert titles(typed) == titles(meant)
+def test_a_typing_error_finds_the_word():
+    assert INDEX.corrected("bonferoni") == "bonferroni"
+    assert titles("bonferoni") == titles("bonferroni")
 
 
 def test_the_share_of_a_question_that_is_found():
@@ -104,14 +96,10 @@ def test_the_share_of_a_question_that_is_found():
     assert share("xylophone") == 0
 
 
-# Words
-
-
 @pytest.mark.parametrize(
     "question, words",
     [
         ("What is the difference between a mean and a median?", ["mean", "median"]),
-        ("what is the mean", ["mean"]),
         ("Was ist der Erwartungswert?", ["erwartungswert"]),
         ("the", ["the"]),
     ],
@@ -148,13 +136,10 @@ def test_a_subject_named_in_the_passage_before_counts_half():
         index = LexicalIndex(made, "english", statistics=LexicalIndex(joined, "english").statistics)
         scores.append(index.rank_spans("maskray crabs", [passage(made, "crabs")])[0].score)
     assert scores[0] > scores[1] > 0
-    whole = rank(LexicalIndex(joined, "english"), "maskray", joined.passages.values())
-    assert [one.text[:11] for one in whole] == ["The maskray", "It eats cra"]
 
 
 def test_a_question_is_covered_by_words_that_a_section_is_about():
     passages = [one for one in MADE.passages.values() if one.titles[-1] == "Variance of a sum" and not one.types]
     assert INDEX.covers("variance of a sum", passages)
-    assert INDEX.covers("how do I calculate the variance of a sum of independent quantities", passages)
     assert not INDEX.covers("variance in docker", passages)
     assert not INDEX.covers("xylophone", passages) and not INDEX.covers("variance", [])

@@ -13,12 +13,6 @@ A formula was the solution of @student1908 [see @fisher1935, p. 3].[^note] The *
 
 [^note]: Student is a pen name.
 
-Its value is
-
-$$ t = \\frac{\\bar{x}_1 - \\bar{x}_2}{s} , $$
-
-where $s$ is the standard deviation.
-
 # The standard error {#sec-se}
 
 ![A figure.](a.png)
@@ -31,38 +25,28 @@ It is computed from the sample.
 print(standard_error([1, 2, 3]))
 ```
 
-| n | standard error |
-|---|----------------|
-| 4 | 0.5            |
-
 # Kinds {#sec-kinds}
 
 Ordinal
 :   The values have an order, and the distances mean nothing.
-
-Look at these in turn:
-
-- a first one,
-- a second one.
 
 ::: exercise
 Which kind is a grade? **Solution.** A grade is ordinal, since its distances mean nothing.
 :::
 """
 MADE = material(NOTES, size=2000)
-INDEX = LexicalIndex(MADE, "english")
 
 
-def matches(question, type="", notes=MADE, index=INDEX):
+def matches(question, type="", notes=MADE):
+    index = LexicalIndex(notes, "english")
     passages = [one for one in rank(index, question, notes.passages.values(), type) if one.score > 0]
-    if type:
-        passages = [one for one in passages if type in one.types]
+    passages = [one for one in passages if not type or type in one.types]
     spans = tuple(map(whole_span, passages))
     return best_matches(Retrieval(question, question, type, (question,), spans, tuple(passages), (), notes, index))
 
 
-def first(question, **more):
-    return matches(question, **more)[0].text
+def first(question, **options):
+    return matches(question, **options)[0].text
 
 
 def test_the_sentence_that_fits_best_is_shown_with_its_words_in_bold():
@@ -86,7 +70,7 @@ def test_code_comes_with_the_sentence_before_it():
 
 def test_a_section_of_an_image_alone_is_passed_over():
     notes = material("# Oaks of old\n\n![](oak.png)\n\n# Oaks today\n\nOaks are 'old oaks'.\n")
-    (source,) = matches("old oaks", notes=notes, index=LexicalIndex(notes, "english"))
+    (source,) = matches("old oaks", notes=notes)
     assert (source.number, source.text) == (1, "**Oaks** are '**old** **oaks**'.")
 
 
@@ -116,5 +100,5 @@ count(oaks)
 """,
         size=2000,
     )
-    text = first("why does an oak stand", notes=notes, index=LexicalIndex(notes, "english"))
+    text = first("why does an oak stand", notes=notes)
     assert text == "An **oak** **stands** for centuries, if nobody cuts it.\n\n```\ncount(oaks)\n```"

@@ -20,8 +20,7 @@ def test_the_words_of_a_page():
     [
         ("As @sec-mean and @gelman2007 say.", "As Section 2.1 and Gelman and Hill (2007) say."),
         ("It is so [@gelman2007].", "It is so."),
-        ("In @sec-lost, or @fig-other.", "In […], or […]."),
-        ("Write `@sec-mean` or a@gelman2007.", "Write @sec-mean or a@gelman2007."),
+        ("In @sec-lost, or `@sec-mean`.", "In […], or @sec-mean."),
         ("By @unknown1999.", "By Unknown (1999)."),
         ("The mean $\\mu$ costs 5$ or 6$.", "The mean μ costs 5$ or 6$."),
         (
@@ -30,9 +29,7 @@ def test_the_words_of_a_page():
         ),
         ("* One that\n  goes on\n  and on.\n+ Two.", "- One that goes on and on.\n- Two."),
         ("``` md\n!!! note\n\n    Text.\n```", "    !!! note\n\n        Text."),
-        ('??? tip "Do"\n\n    ``` md\n    !!! note\n    ```\n    Text.', "Do\n\n    !!! note\nText."),
         ("    The rest\n    of it.\n\n!!! note\n\n    Text.", "The rest of it.\n\nText."),
-        ("```rust\n{{#include ../src/main.rs:here}}\n```\nIt runs `{{#if x}}`.", "It runs {{#if x}}."),
     ],
 )
 def test_a_text_with_the_words_of_its_page(source, read):
@@ -41,13 +38,7 @@ def test_a_text_with_the_words_of_its_page(source, read):
 
 def test_formulas_are_in_the_data_in_unicode_and_in_tex():
     assert plain_text(r"The mean $\mu$ of `$x$`.") == "The mean \ue000μ\ue001\\mu\ue003 of $x$."
-    assert (
-        plain_text("So\n\n$$\n\\bar{x}\n$$ {#eq-mean}\n\nis.")
-        .split("\n\n")[1]
-        .startswith("\ue000x̄\ue002\\bar{x}\ue003")
-    )
     assert plain_line(r"The *mean* $\mu$ {#sec-mean}") == "The mean \ue000μ\ue001\\mu\ue003"
-    assert plain_line(r"Is `a$b$` *what* $\mu$ is?") == "Is a$b$ what \ue000μ\ue001\\mu\ue003 is?"
     assert in_unicode(plain_line("\ue000a\ue001b\ue003 $x_1$")) == "ab x₁"  # signs in the notes are none of ours
 
 

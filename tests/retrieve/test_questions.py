@@ -40,6 +40,7 @@ def test_exercises_are_not_given_away(answers):
     assert types <= {(), ("definition",)}
 
 
+@pytest.mark.slow
 def test_the_search_lists_the_right_section_first(_indexed_book):
     found = figures(run(search(_indexed_book, questions("gold"))))
     assert found.first >= 85

@@ -110,6 +110,5 @@ def test_without_the_check_that_is_demanded_nothing_is_answered(tmp_path):
 def test_a_question_about_nothing_but_a_type_finds_what_there_is_of_it(tmp_path):
     write(tmp_path / "cups.md", "# Cups\n\n---\ntype: exercise\n---\n\n## Ten\n\nHow many are there?\n")
     lmm(f"index {tmp_path} -q")
-    for question in ("*exercise*", "Give me an *exercise*!"):
-        assert "How many are there?" in lmm(f"ask '{question}'")[0]
+    assert "How many are there?" in lmm("ask 'Give me an *exercise*!'")[0]
     assert "Nothing in your notes" in lmm("ask 'an *exercise* on saucers'")[0]

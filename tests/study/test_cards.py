@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lmm_core.files.outputs import COLUMNS
 from lmm_core.study.anki import to_html, write_package
 from lmm_core.study.cards import FORMULA_SIGNS, Card, cards_to_csv, cards_to_markdown, make_cards
-from tests.retrieve.from_files import material
+from tests.retrieve.materials import material_of_files
 
 NOTES = """---
 title: Dice
@@ -57,7 +57,7 @@ DIE = "![A die.](die.svg){#fig-die width=80%}"
 
 
 def cards(text):
-    return make_cards(material(text))
+    return make_cards(material_of_files(text))
 
 
 def test_cards():

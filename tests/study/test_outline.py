@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.study.outline import make_outline, reading_minutes, show_minutes, show_outline
-from tests.retrieve.from_files import material
+from tests.retrieve.materials import material_of_files
 
 NOTES = """---
 title: Notes on *chance*
@@ -36,7 +36,7 @@ Two sides.
 
 
 def lines(*texts, level=0, summaries=False):
-    return show_outline(make_outline(material(*texts), level), summaries, 60)
+    return show_outline(make_outline(material_of_files(*texts), level), summaries, 60)
 
 
 def test_titles_types_and_times():
@@ -65,12 +65,12 @@ def test_a_document_without_titles_is_known_by_its_file():
 
 
 def test_an_outline_as_data():
-    document, die, loaded, _ = make_outline(material(NOTES))
+    document, die, loaded, _ = make_outline(material_of_files(NOTES))
     assert (document.id, die.id, loaded.id) == ("notes.md", "notes.md#1", "notes.md#1.1")
     assert (die.anchor, die.level, die.place, die.summary) == ("sec-die", 1, "notes.md:11-23", "What a die is.")
 
 
 def test_times():
-    assert reading_minutes(list(material("word " * 400).passages.values())) == 2
-    assert reading_minutes(list(material("字" * 400).passages.values())) == 2
+    assert reading_minutes(list(material_of_files("word " * 400).passages.values())) == 2
+    assert reading_minutes(list(material_of_files("字" * 400).passages.values())) == 2
     assert [show_minutes(minutes) for minutes in (0.1, 59, 60, 125)] == ["1 min", "59 min", "1 h", "2 h 5 min"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lmm_core.study.plan import divide, find_topic, make_steps, read_time
 from tests.commands import write
 from tests.indexing import lmm
-from tests.retrieve.from_files import material
+from tests.retrieve.materials import material_of_files
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_topic_in_a_sentence(sentence, topic):
 @given(st.integers(0, 20), st.lists(st.integers(0, 50), max_size=12))
 def test_no_section_is_lost_whatever_the_time(sessions, sizes):
     text = "".join(f"# S{number}\n\n{'word ' * (size + 1)}\n\n" for number, size in enumerate(sizes))
-    steps = [step for step, _ in make_steps(material(text))]
+    steps = [step for step, _ in make_steps(material_of_files(text))]
     divided = divide(steps, read_time(f"{sessions} evenings"))
     assert [step for session in divided for step in session] == steps
 
