@@ -42,8 +42,7 @@ from lmm_core.retrieve.context import BUDGET, Context, build_context
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import Retrieval, Retriever
 from lmm_core.settings.project import Project, load_project
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import VectorStore
 
 ENCODINGS = ("bm25", "hybrid")

@@ -34,8 +34,7 @@ from tables import machine, print_table, say
 from texts import ROOT
 
 sys.path.insert(0, str(ROOT))
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage, RemoteSource
+from lmm_core.store.places import LocalStorage, RemoteSource, open_store
 from tests.courses import bilingual_book
 from tests.qdrant_server import RealServer, free_ports
 from tests.retrieve.questions import questions

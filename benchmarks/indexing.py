@@ -34,8 +34,7 @@ from lmm_core.models.sources import known_sources
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 CHAPTERS = 100

@@ -20,8 +20,7 @@ from tables import machine, print_table, say
 from lmm_core.indexing.passages import Passage
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import Retriever
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 
 LANGUAGES = ("de", "ru", "zh")
 ENCODINGS = ("bm25", "hybrid")

@@ -41,8 +41,7 @@ from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions, SplitOpts
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import ScoredPoint, VectorStore
 
 # With annotations alone in a vector: there are only titles here, and those of the articles and distractors alone.

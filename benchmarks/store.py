@@ -34,8 +34,7 @@ from texts import ROOT, corpora
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.edge_engine import edge_config, edge_point
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage, RemoteSource
+from lmm_core.store.places import LocalStorage, RemoteSource, open_store
 from lmm_core.store.points import in_batches
 from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where
 

@@ -87,9 +87,9 @@ if TYPE_CHECKING:  # for editors and type checkers (a test compares the names)
     from .settings.models import chat_model_from_config as chat_model_from_config
     from .settings.project import load_project as load_project
     from .settings.tables import ScanOpts as ScanOpts
-    from .store.opening import open_store as open_store
     from .store.places import LocalStorage as LocalStorage
     from .store.places import RemoteSource as RemoteSource
+    from .store.places import open_store as open_store
     from .vector_store_qdrant import initialize_collection as initialize_collection
     from .vector_store_qdrant import query as query
     from .vector_store_qdrant import query_grouped as query_grouped
@@ -124,8 +124,7 @@ _MODULES = {
     "settings.models": "Models chat_model_from_config",
     "settings.project": "load_project",
     "settings.tables": "ScanOpts",
-    "store.opening": "open_store",
-    "store.places": "LocalStorage RemoteSource",
+    "store.places": "LocalStorage RemoteSource open_store",
     "vector_store_qdrant": "initialize_collection query query_grouped upload",
 }
 

@@ -150,7 +150,7 @@ async def asearch(
     from .retrieve.search import search_filter, search_spans
     from .settings.models import Models
     from .settings.project import load_project
-    from .store.threads import run_in_thread
+    from .store.vector_store import run_in_thread
 
     warn = (logger or ConsoleLogger()).warning
     library = Library(load_project(Path(folder) / "-"), Models(warn=warn))

@@ -33,7 +33,7 @@ from .indexing.encoding import Encoder
 from .logging import ConsoleLogger
 from .models.chat import run
 from .settings.project import project_from
-from .store.opening import as_store
+from .store.places import as_store
 from .store.vector_store import ScoredPoint
 
 __all__ = [

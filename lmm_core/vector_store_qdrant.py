@@ -28,7 +28,7 @@ from .indexing.collection import points_to_blocks
 from .indexing.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
 from .logging import ConsoleLogger, LoggerBase, report_failure
 from .models.chat import run
-from .store.opening import as_store
+from .store.places import as_store
 from .store.vector_store import Point, ScoredPoint, Where
 
 __all__ = [

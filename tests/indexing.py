@@ -13,8 +13,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run as run_async
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 WRITES = ("write_ahead", "upsert", "set_payload", "delete", "create", "drop")  # of a store

@@ -17,7 +17,7 @@ from ..markdown.blocks import Block
 from ..models.chat import run
 from ..settings.models import Models
 from ..settings.project import Project, project_from
-from ..store.opening import as_store
+from ..store.places import as_store
 from ..store.vector_store import VectorStore
 from .collection import project_store, shared_store
 from .encoding import Encoder, EncodingModel, QdrantEmbeddingModel, make_encoder, make_encoder_of
@@ -27,7 +27,7 @@ from .sources import STDIN
 
 if TYPE_CHECKING:
     from ..settings.config import ConfigSettings
-    from ..store.opening import Client as Client
+    from ..store.places import Client as Client
 
     Model: TypeAlias = QdrantEmbeddingModel | EncodingModel | Encoder | ConfigSettings | Project | str
     Config: TypeAlias = ConfigSettings | Project | None

@@ -25,8 +25,7 @@ from ..models.addresses import shown_address
 from ..models.languages.stemming import language_name
 from ..settings.models import Models
 from ..settings.project import Project
-from ..store.threads import run_in_thread
-from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, run_in_thread
 from .encoding import Compared, Encoder, compare_identity, is_earlier
 from .records import (
     FILES,
@@ -350,8 +349,7 @@ def project_store(project: Project, reads: bool = False) -> VectorStore:
     """Open a project's store, which the caller closes. Raise StoreError.
 
     reads: read-only, so that a copy serves for a read-only folder"""
-    from ..store.opening import open_store
-    from ..store.places import LocalStorage, RemoteSource
+    from ..store.places import LocalStorage, RemoteSource, open_store
 
     database = project.database
     storage = project.storage

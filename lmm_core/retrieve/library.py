@@ -18,8 +18,7 @@ from ..models.languages.stemming import Stemmers
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.folder_lock import is_awaited
-from ..store.threads import run_in_thread
-from ..store.vector_store import VectorStore, Where, revision_of
+from ..store.vector_store import VectorStore, Where, run_in_thread
 from .ranking.lexical import LexicalIndex, fields_left_out
 
 IDLE = 0.5  # seconds without use before the index is released; other processes wait longer
@@ -161,14 +160,14 @@ class Library:
         """Return the ranking by words without documents, sufficient to parse a question.
 
         Raise StoreError, or RetrieveError if nothing is indexed."""
-        revision = revision_of(self.store)
+        revision = self.store.revision
         if self._words is not None and revision is not None and revision is self._revision:
             return self._words
         return await run_in_thread(self._read_words)
 
     def _read_words(self) -> LexicalIndex:
         with self._reading:  # one reader suffices
-            revision = revision_of(self.store)
+            revision = self.store.revision
             state = self._read_state()
             if self._words is None or state != self._state:
                 self._material = None

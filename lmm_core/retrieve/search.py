@@ -15,8 +15,7 @@ from ..indexing.collection import ParsedQuery, aquery_many, find_types, parse_qu
 from ..indexing.encoding import Compared
 from ..indexing.passages import SUMMARY, Material, Passage
 from ..indexing.statistics import TermStatistics
-from ..store.threads import run_in_thread
-from ..store.vector_store import ScoredPoint, VectorStore, Where
+from ..store.vector_store import ScoredPoint, VectorStore, Where, run_in_thread
 from .library import Library
 from .ranking.fusion import (
     Meant,

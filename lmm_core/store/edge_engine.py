@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import FolderError, StoreError
 from ..models.embedders.embedder import Sparse
-from .filters import filter_from
 from .ranking import Hit
-from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where
+from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where, filter_from
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard

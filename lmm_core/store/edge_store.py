@@ -4,7 +4,7 @@
 are marked (`files.marked`); unmarked ones are never opened, written to or removed.
 
 The engine logs each change, so that writes survive the end of the process. Against power cuts, a collection is synced
-on creation, after every `SEGMENT` points, by `sync`, and on close; `write_ahead` writes to a synced file (`ahead`).
+on creation, after every `SEGMENT` points, by `sync`, and on close; `write_ahead` writes to a synced file.
 Free space is checked before each batch, because a full disk kills the process (SIGBUS in a memory map).
 
 New points are in a memory segment, rebuilt as files after every `SEGMENT` points. So memory use is bounded, and
@@ -40,15 +40,32 @@ from .edge_engine import (
     texts_in,
     why_not_opened,
 )
-from .filters import filter_from
-from .folder.ahead import forget_points, note_points, noted_points
-from .folder.collection_record import COLLECTION, RECORD, load_record, remove_collection, save_record
-from .folder.room import check_room, has_room_to_copy
-from .folder.sparse_files import cut_holes, put_back_holes
+from .folder_files import (
+    COLLECTION,
+    RECORD,
+    check_room,
+    forget_points,
+    has_room_to_copy,
+    load_record,
+    note_points,
+    noted_points,
+    remove_collection,
+    save_record,
+)
 from .folder_lock import FolderLock
-from .points import check_case, checked_id, checked_name, checked_points, in_batches
+from .points import checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search
-from .vector_store import PayloadIndexes, Point, ScoredPoint, Search, VectorSpec, VectorStore, Where
+from .sparse_files import cut_holes, put_back_holes
+from .vector_store import (
+    PayloadIndexes,
+    Point,
+    ScoredPoint,
+    Search,
+    VectorSpec,
+    VectorStore,
+    Where,
+    filter_from,
+)
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -96,7 +113,7 @@ class EdgeStore(VectorStore):
 
     @property
     def revision(self) -> object | None:
-        """See `revision_of`: the lock excludes other writers."""
+        """The current state: the lock excludes other writers."""
         return self._revision if self._lock.held and not self._closed else None
 
     def _is_there(self) -> bool:
@@ -115,7 +132,6 @@ class EdgeStore(VectorStore):
         with self._alone:
             if self._record(name) is not None:
                 raise StoreError(f"There is already a collection {name!r} in {self.folder}.")
-            check_case(name, self.collections())
             self._own_folder()
             check_room(self.folder, 0)
             self._revision = object()
@@ -254,11 +270,11 @@ class EdgeStore(VectorStore):
             nearest = partial(search_shard, shard, search.where, spec)
             return run_search(search, spec, nearest, partial(retrieve_points, shard))
 
-    def count(self, name: str, where: Where | None = None) -> int:
+    def count(self, name: str) -> int:
         import qdrant_edge as edge
 
         with self._shard(name, "read") as shard:
-            return shard.count(edge.CountRequest(exact=True, filter=filter_from(where, edge)))
+            return shard.count(edge.CountRequest(exact=True))
 
     def count_readable(self, name: str) -> int:
         import qdrant_edge as edge

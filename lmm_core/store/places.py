@@ -1,4 +1,4 @@
-"""Places of collections: memory, a folder, or a server."""
+"""Places of collections (memory, a folder, a server), and the stores that they hold."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import os
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from ..errors import StoreError, TrustError
-from ..models.addresses import address_of, is_loopback, key_refusal, shown_address
+from ..models.addresses import address_of, is_address, is_loopback, key_refusal, shown_address
+from .vector_store import KEY_VARIABLE, VectorStore
 
-KEY_VARIABLE = "QDRANT_API_KEY"
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+    Client: TypeAlias = VectorStore | QdrantClient
+
 URL_VARIABLE = "QDRANT_URL"
 PORT = 6333
 
@@ -81,3 +86,63 @@ def _is_near(url: str) -> bool:
         return ip_address(host).is_private
     except ValueError:
         return is_loopback(url) or "." not in host
+
+
+# Stores
+
+
+def open_store(place: Place, reads: bool = False) -> VectorStore:
+    """Return the store at a place. Raise StoreError if it cannot be opened.
+
+    A server is not contacted yet; an existing folder is locked. reads: a copy is opened if the folder cannot be
+    written to, which the engine does even to read."""
+    if isinstance(place, LocalStorage):
+        from .edge_store import EdgeStore, open_copy
+
+        folder = Path(place.folder)
+        is_writable = os.access(folder, os.W_OK) or not folder.is_dir()
+        return open_copy(folder) if reads and not is_writable else EdgeStore(folder)
+    if isinstance(place, RemoteSource):
+        if not is_address(place.url):
+            raise StoreError(
+                f"{place.url!r} is not the address of a Qdrant server, which begins with http:// or https://"
+            )
+        from .qdrant_store import remote_store
+
+        return remote_store(place)
+    if place == ":memory:":
+        from .qdrant_store import memory_store
+
+        return memory_store()
+    raise StoreError(f"{place!r} is not a place for an index: use ':memory:', a LocalStorage or a RemoteSource")
+
+
+def as_store(client: Client) -> VectorStore:
+    """Return the store of a client: ours, or one of `qdrant-client`, which its owner closes.
+
+    Raise ValueError for anything else."""
+    if isinstance(client, VectorStore):
+        return client
+    from qdrant_client import QdrantClient
+
+    from .qdrant_store import QdrantStore, ServerStore
+
+    if not isinstance(client, QdrantClient):
+        raise ValueError(
+            f"this should be a store (client_from_config, open_store) or a QdrantClient, not {type(client).__name__}"
+        )
+    options = client.init_options
+    if address := _server_of(options):
+        return ServerStore(client, RemoteSource(address), str(options["api_key"] or ""))
+    return QdrantStore(client, place=f"in {options['path']}" if options["path"] else "in memory")
+
+
+def _server_of(options: dict[str, Any]) -> str:
+    """Return the address of a client's server, or ""."""
+    if options["path"] or options["location"] == ":memory:":
+        return ""
+    address = str(options["url"] or options["host"] or options["location"] or "localhost")
+    if "://" in address:
+        return address
+    scheme = "https" if options["https"] or (options["https"] is None and options["api_key"]) else "http"
+    return f"{scheme}://{address}" + (f":{options['port']}" if options["port"] else "")

@@ -23,13 +23,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def check_case(name: str, others: Iterable[str]) -> None:
-    """Raise StoreError if names differ only by case, which many file systems ignore."""
-    for other in others:
-        if other != name and other.casefold() == name.casefold():
-            raise StoreError(f"There is a collection {other!r}: choose a name that differs by more than case.")
-
-
 def checked_id(text: str) -> str:
     """Return a point's id in Qdrant's form. Raise StoreError if it is no UUID."""
     if isinstance(text, str) and _WRITTEN(text):

@@ -1,23 +1,31 @@
 """Define the vector store protocol: collections of points with named vectors.
 
-Stores are synchronous; asynchronous callers use `threads`. All places (a folder, memory, a server) return the same
-points in the same order.
+Stores are synchronous; asynchronous callers use `run_in_thread`. All places (a folder, memory, a server) return the
+same points in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard, runtime_checkable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from ..models.embedders.embedder import Sparse
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from .qdrant_store import ServerStore
 
 Dense = list[float]
 Vector = Dense | list[Dense] | Sparse
 PayloadIndexes = Mapping[str, Literal["keyword", "integer"]]
+KEY_VARIABLE = "QDRANT_API_KEY"
+THREADS = 8
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +52,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A point found, with the fields of Qdrant's class; score: 0 without a comparison."""
+    """A point found; score: 0 without a comparison."""
 
     id: str
     payload: dict[str, Any]
     score: float = 0.0
-    version: int = 0
-    vector: Any = None
-    shard_key: int | str | None = None
-    order_value: int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,11 @@ class Search:
 @runtime_checkable
 class VectorStore(Protocol):
     """The protocol of stores. All methods raise StoreError."""
+
+    @property
+    def revision(self) -> object | None:
+        """An object that is replaced after each change; None: others may write, so only reading shows a change."""
+        return None
 
     def collections(self) -> list[str]:
         """Return the names of all collections, sorted."""
@@ -130,8 +139,8 @@ class VectorStore(Protocol):
         """Return the best points by score, then id."""
         ...
 
-    def count(self, name: str, where: Where | None = None) -> int:
-        """Return the exact number of matching points."""
+    def count(self, name: str) -> int:
+        """Return the exact number of points."""
         ...
 
     def count_readable(self, name: str) -> int:
@@ -156,9 +165,40 @@ def is_server(store: VectorStore) -> TypeGuard[ServerStore]:
     return hasattr(store, "switch")
 
 
-def revision_of(store: VectorStore) -> object | None:
-    """Return an object that is replaced after each change of a store.
+# Filters
 
-    None: others may write, so only reading shows a change."""
-    revision: object | None = getattr(store, "revision", None)
-    return revision
+
+def filter_from(where: Where | None, library: Any) -> Any:
+    """Return the filter for a Where, or None to match every point.
+
+    library: `qdrant_edge` or `qdrant_client.models`, with equal class names"""
+    if where is None or not (where.all or where.none):
+        return None
+    must = [_condition(key, value, library) for key, value in where.all.items()]
+    must_not = [_condition(key, value, library) for key, value in where.none.items()]
+    return library.Filter(must=must or None, must_not=must_not or None)
+
+
+def _condition(key: str, accepted: str | int | Sequence[str | int], library: Any) -> Any:
+    if isinstance(accepted, str | int):
+        return library.FieldCondition(key=key, match=library.MatchValue(value=accepted))
+    return library.FieldCondition(key=key, match=library.MatchAny(any=list(accepted)))
+
+
+# Threads
+
+
+async def run_in_thread(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    """Return the result of work in a thread of ours, so that a silent server blocks nothing else, nor the exit.
+
+    Cancelling does not stop running work."""
+    import asyncio
+
+    return await asyncio.wrap_future(_pool().submit(work, *args, **kwargs))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(THREADS, "lmm-store")

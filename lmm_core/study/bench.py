@@ -29,10 +29,8 @@ from ..retrieve.matches import best_matches
 from ..retrieve.search import MOST_CHARACTERS, Retrieval, Retriever
 from ..settings.models import Models
 from ..settings.project import Project
-from ..store.opening import open_store
-from ..store.places import LocalStorage
-from ..store.threads import run_in_thread
-from ..store.vector_store import ScoredPoint, VectorStore
+from ..store.places import LocalStorage, open_store
+from ..store.vector_store import ScoredPoint, VectorStore, run_in_thread
 from .measures import ANNOTATED, STUDENTS, Labelled, QuestionResult, judge
 from .words import CourseWords, MissingWord, missing_words
 

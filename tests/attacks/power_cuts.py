@@ -15,9 +15,8 @@ from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS
 from lmm_core.indexing.records import FILES
 from lmm_core.store import edge_store
 from lmm_core.store.edge_store import EdgeStore
-from lmm_core.store.folder.ahead import note_points
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.folder_files import note_points
+from lmm_core.store.places import LocalStorage, open_store
 
 WRITES = ("upsert", "set_payload", "delete")  # on the disk once the collection is synced
 AT_ONCE = ("create", "drop", "write_ahead")  # on the disk when they return

@@ -15,8 +15,7 @@ from lmm_core.errors import StoreError
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 from tests.commands import text, write
 from tests.indexing import document, lmm
 

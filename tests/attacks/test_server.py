@@ -19,7 +19,7 @@ from lmm_core.retrieve import search as retriever
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving.log import EVERY, Log
 from lmm_core.serving.server import Connection
-from lmm_core.store.threads import THREADS
+from lmm_core.store.vector_store import THREADS
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.embedding_server import EmbeddingServer

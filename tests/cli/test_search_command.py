@@ -12,8 +12,7 @@ from lmm_core.logging import ExceptionLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.project import load_project
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.vector_store_qdrant import (
     query,
     query_grouped,

@@ -18,7 +18,7 @@ from lmm_core.indexing.records import FILES
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import StorageOptions
 from lmm_core.store.folder_lock import FolderLock
-from lmm_core.store.opening import open_store
+from lmm_core.store.places import open_store
 from tests.commands import write
 from tests.crawl.indexed import DATABASE, fill, index, made, page, read_snippet_file, search
 from tests.indexing import WRITES, FailingStore

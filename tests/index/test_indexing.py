@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 from tests.commands import text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import counts, document, lmm, stored

@@ -10,7 +10,7 @@ from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.store.opening import open_store
+from lmm_core.store.places import open_store
 from tests.commands import write
 from tests.indexing import WRITES, FailingStore, document, send, without_time
 

@@ -15,8 +15,7 @@ from lmm_core.retrieve.search import find_candidates
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store import qdrant_store
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import RemoteSource
+from lmm_core.store.places import RemoteSource, open_store
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import counts, document, found, lmm

@@ -12,8 +12,7 @@ from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 
 ROOT = Path(__file__).parents[2]
 GOLD = Path(__file__).parent / "gold"

@@ -10,8 +10,7 @@ from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, open_store
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import document, lmm

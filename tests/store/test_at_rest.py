@@ -9,10 +9,9 @@ import pytest
 from lmm_core.errors import StoreError
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_store
-from lmm_core.store.folder import sparse_files as holes
-from lmm_core.store.folder.sparse_files import HOLE, cut_holes, put_back_holes
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store import sparse_files as holes
+from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.sparse_files import HOLE, cut_holes, put_back_holes
 from lmm_core.store.vector_store import Search, Where
 from tests.store.points import INDEXES, SPEC, near, point
 
@@ -117,7 +116,7 @@ def answers(folder):
     found = [
         store.search("notes", search),
         list(store.scroll("notes", where)),
-        store.count("notes", where),
+        store.count("notes"),
         store.facet("notes", "type"),
         store.facet("notes", "missing"),
         store.metadata("notes"),

@@ -10,11 +10,9 @@ import pytest
 
 from lmm_core.errors import StoreError
 from lmm_core.models.embedders.embedder import Sparse
-from lmm_core.store import edge_engine, edge_store, folder_lock
-from lmm_core.store.folder import room
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
-from lmm_core.store.vector_store import Search, VectorSpec, revision_of
+from lmm_core.store import edge_engine, edge_store, folder_files, folder_lock
+from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.vector_store import Search, VectorSpec
 from tests.store.points import (
     DIMENSIONS,
     INDEXES,
@@ -52,7 +50,7 @@ def test_what_was_written_is_there_when_opened_again(store, tmp_path):
 
 WRITES = """
 import os, sys
-from lmm_core.store.opening import open_store
+from lmm_core.store.places import open_store
 from lmm_core.store.places import LocalStorage
 from tests.store.points import *
 store = open_store(LocalStorage(sys.argv[1]))
@@ -127,7 +125,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_whole_points(tmp_path, 
 
 
 def test_a_folder_in_use_is_one_sentence(store, tmp_path, monkeypatch):
-    holds = "import sys\nfrom lmm_core.store.opening import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
+    holds = "import sys\nfrom lmm_core.store.places import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
     store.close()
     with run(holds + "print('open', flush=True)\nsys.stdin.read()", tmp_path / "index", stdin=subprocess.PIPE) as other:
         other.stdout.readline()
@@ -152,10 +150,10 @@ def test_each_change_of_a_folder_gives_it_another_revision(store):
         lambda: store.drop("more"),
     ):
         change()
-        seen.append(revision_of(store))
+        seen.append(store.revision)
     assert None not in seen and len(set(map(id, seen))) == len(seen)
     store.close()
-    assert revision_of(store) is None
+    assert store.revision is None
 
 
 # What cannot be read or written
@@ -216,7 +214,7 @@ def test_a_collection_on_a_full_disk_is_not_said_to_be_damaged(store, tmp_path, 
 def test_a_full_disk_is_noticed_before_the_engine_does(store, monkeypatch):
     """The engine writes through memory maps: on a full disk the process would be killed."""
     store.upsert("notes", [point(1)])
-    monkeypatch.setattr(room, "SPARE", 10**18)
+    monkeypatch.setattr(folder_files, "SPARE", 10**18)
     for use in (lambda: store.upsert("notes", [point(2)]), lambda: store.delete("notes", [key(1)])):
         with pytest.raises(StoreError, match=r"Only [\d,]+ MB are free on the disk of .*\. Make room and run this"):
             use()

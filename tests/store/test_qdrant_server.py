@@ -9,8 +9,7 @@ import pytest
 
 from lmm_core.errors import StoreError
 from lmm_core.store import qdrant_store
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import RemoteSource
+from lmm_core.store.places import RemoteSource, open_store
 from tests.qdrant_server import BINARY, FailingServer, Fault, RealServer, client_of
 from tests.store.points import INDEXES, SPEC, point
 

@@ -37,7 +37,7 @@ def search(
     """Find passages by a question or by words. *exercise* in it puts exercises first."""
     from ....indexing.collection import afind_documents, chunks_for, find_types
     from ....retrieve.search import search_filter, search_points
-    from ....store.threads import run_in_thread
+    from ....store.vector_store import run_in_thread
 
     if key and (query or limit or type or no_type or under or group):
         raise click.UsageError("--values takes no QUERY, and no option but --json")
@@ -81,7 +81,7 @@ def _checked_query(query: str | None) -> str:
 
 def _print_values(key: str, as_json: bool) -> None:
     from ....retrieve.search import count_values
-    from ....store.threads import run_in_thread
+    from ....store.vector_store import run_in_thread
 
     project, logger = searched_project(), ReportPrinter()
 

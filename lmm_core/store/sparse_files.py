@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ...files.marked import all_below
-from ...files.writing import write_file
+from ..files.marked import all_below
+from ..files.writing import write_file
 
 RECORD = "lengths.json"
 HOLE = 65_536  # bytes; shorter ones stay

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.store.folder import ahead
-from lmm_core.store.folder.ahead import AHEAD, forget_points, note_points, noted_points
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store import folder_files
+from lmm_core.store.folder_files import AHEAD, forget_points, note_points, noted_points
+from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import Point, VectorSpec
 from tests.store.points import key
 
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[2]
 
 
 def record(number, state):
@@ -68,7 +67,7 @@ def test_the_disk_has_the_points_and_the_name_of_their_file_before_the_collectio
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", lambda file: sync("file"))
-        patched.setattr(ahead, "sync_folder", lambda folder: sync(folder.name))
+        patched.setattr(folder_files, "sync_folder", lambda folder: sync(folder.name))
         store.write_ahead("files", [record(1, "begun"), record(2, "begun")])
     assert synced == [("file", True, ["old", "old"]), ("files", True, ["old", "old"])]
     assert states(store) == ["begun", "begun"]
@@ -85,8 +84,8 @@ def test_a_store_that_was_not_closed_has_what_was_written_ahead(tmp_path, synced
     script = f"""
 import os
 from lmm_core.store.places import LocalStorage
-from lmm_core.store.opening import open_store
-from tests.store.folder.test_ahead import record, states
+from lmm_core.store.places import open_store
+from tests.store.test_ahead import record, states
 store = open_store(LocalStorage({str(tmp_path / "index")!r}))
 store.write_ahead("files", [record(1, "begun")])
 store.upsert("files", [record(1, "done"), record(2, "done"), record(3, "done")])

@@ -1,1 +1,0 @@
-"""Our files in a folder of collections: records, the write-ahead log, disk space."""
