@@ -23,9 +23,11 @@ from lmm_core.api import knit
 from lmm_core.indexing.documents import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.quarto.ask_box.box import write_box
 from lmm_core.quarto.ask_box.material import SitePage
 from lmm_core.quarto.options import AskBoxSettings
+from lmm_core.scan.left_out import find_pieces
 from lmm_core.settings.project import Project, load_project
 from tests.commands import write
 
@@ -105,6 +107,12 @@ def by_ask_data(path, include=()):
     return words_in(next(Path("site").rglob("data.js")).read_text())
 
 
+def by_leak_check(text):
+    """The words that a published page is searched for."""
+    pieces = find_pieces(parse_markdown_text(text), KnitRules())
+    return set().union(*(words_in(piece.text) for piece in pieces if piece.is_out))
+
+
 def check(name, text, ast, pandoc):
     """That all routes leave out the same of a text, and index it as what it is."""
     kinds = expected(text)
@@ -134,3 +142,4 @@ def check(name, text, ast, pandoc):
     assert not chunks, "no other types"
     assert by_ask_data(name) & (out | kinds["skipped"]) == set(), "the ask box"
     assert kinds["stays"] <= by_ask_data(name), "the ask box"
+    assert by_leak_check(text) - kinds["beside"] == out, "the leak check"

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from lmm_core.markdown.blocks import BOM
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.knit import strip_divs
 from tests.commands import run, write
@@ -16,13 +15,7 @@ BLOCK = "::: lmm\n```yaml\ntype: exercise\n```\n:::\n\nSECRET\n"
 # What is written, and what stays of it.
 CASES = {
     "a callout": (f":::: callout-note\n{SECRET}::::\n", ""),
-    "a callout with a title": (f":::: {{.callout-tip}}\n## Try it\n\n{SECRET}::::\n", ""),
     "a callout with more": (f":::: callout-note\nMore.\n\n{SECRET}::::\n", ":::: callout-note\nMore.\n\n::::\n"),
-    "a margin note": (f":::: {{.column-margin}}\n{SECRET}::::\n", ""),
-    "all columns": (
-        f"::::: columns\n:::: column\n{SECRET}::::\n\n:::: column\n{SECRET}::::\n:::::\n",
-        "",
-    ),
     "one column": (
         f"::::: columns\n:::: column\nLeft.\n::::\n\n:::: column\n{SECRET}::::\n:::::\n",
         "::::: columns\n:::: column\nLeft.\n::::\n\n:::::\n",
@@ -31,9 +24,7 @@ CASES = {
         f":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n{SECRET}\n## Three\n\nThird.\n::::\n",
         ":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n## Three\n\nThird.\n::::\n",
     ),
-    "all tabs": (f":::: panel-tabset\n## One\n\n{SECRET}\n## Two\n\n{SECRET}::::\n", ""),
     "a paragraph after its block": (f":::: callout-note\n{BLOCK}::::\n", ""),
-    "a callout in a margin note": (f"::::: column-margin\n:::: callout-note\n{SECRET}::::\n:::::\n", ""),
     "what the writer left empty": (f"::: {{#refs}}\n:::\n\n{SECRET}", "::: {#refs}\n:::\n"),
     "a heading in a div that is no callout": (
         f":::: column-page\n## Practice\n\n{SECRET}::::\n",
@@ -55,10 +46,6 @@ def test_among_elements(pandoc):
     write("after.md", "\n".join(f"# {case}\n\n{after}" for case, (_, after) in CASES.items()))
     made = json.loads(run("pandoc -F lmm-knit notes.md -t json", pandoc).stdout)["blocks"]
     assert made == json.loads(run("pandoc after.md -t json", pandoc).stdout)["blocks"]
-
-
-def test_after_a_byte_order_mark():
-    assert strip_divs(f"{BOM}:::: callout-note\n{SECRET}::::\n", KnitRules()) == BOM
 
 
 @pytest.mark.slow

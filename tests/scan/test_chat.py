@@ -17,31 +17,18 @@ from lmm_core.models.chat import Asker
 from lmm_core.models.prompts import SYSTEM
 from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.chat import ChatRun, scan_messages
-from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages, read_chat
+from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages
 from lmm_core.scan.exchange.requests import REPLY_TOKENS, Talk
-from tests.strategies import annotate, any_text, knitted, markdown
+from tests.strategies import any_text, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
 NASTY = [
-    "a: 1\n- b\n? c",
-    "```\ncode\n```",
     "---\na: 1\n---\n",
     "::: lmm\n```yaml\na: 1\n```\n:::",
     "# Heading\n\nText.",
     "<!-- not closed",
     "###### end of edit {#lmm-end-k3x9}",
     "\n\n  lead and trail\r\n\n",
-    "'single' \"double\" # no comment",
-    "nul \0 \u2028 \x85 \ufeff \x0c",
-]
-QUESTIONS = [
-    ("?", "Is this right: yes or no?"),
-    ("+", "Why 'so', or \"not\"?"),
-    ("query", "Is #3 right? # really"),
-    ("?", "A path\\"),
-    ("+", "- is this a list?"),
-    ("query", "[is] {this} *it* & that | %"),
-    ("?", "@fig-x: clear?"),
 ]
 
 
@@ -64,22 +51,16 @@ def document(body, spelling="native"):
     ("body", "new"),
     [
         ("?: Q", ["Q"]),
-        ("query: Q", ["Q"]),
         ("?: Q\nmessage: M\n+: N", ["Q", "M", "N"]),
         ("?: Q\n~chat:\n- user: Q\n- model: A", []),
         ("?: Q\n+: M\n+: N\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["N"]),
         ("?: Q\n+: other\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["other"]),
-        ("?: Q\n+: M\n+: M\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["M"]),
         ("?: new\n+: M\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["new", "M"]),
         ("?: Q\n+: M\n~chat: [Q, A]", ["M"]),
-        ("?: Q\n~chat: [Q]", ["Q"]),
         ("~chat:\n- user: Q\n- model: A\n- user: and?", ["and?"]),
         ("~chat:\n- user: Q\n- model: A\n- user:", []),
         ("?:   spaced   out  \n~chat:\n- user: spaced out\n- model: A", []),
-        ("?: Q\n~chat:\n- user: Q\n- model: A\n- note: the text was cut", []),
-        ("?: Q\n~chat: nonsense", ["Q"]),
         ("?: Q\n~chat: [[a], 2, {x: y}]", ["Q"]),
-        ("?: 1\n+: yes\n=: edit", []),
     ],
 )
 def test_what_is_new_in_a_block(body, new):
@@ -96,19 +77,18 @@ def test_what_was_typed_into_the_chat_and_not_answered_stays_there():
     assert chats(chatted(text, fails_at_last)) == [[("user", "first"), ("model", "A"), ("user", "last")]]
 
 
-@pytest.mark.parametrize(("key", "question"), QUESTIONS)
-def test_questions_are_taken_literally(question, key):
-    model = Sayer("Yes.")
-    text = document(f"{key}: {question}")
-    after = serialize_blocks(scan_messages(parse_markdown_text(text), Asker(model), logger=ListLogger()))
-    assert model.requests[0].messages[-1].content.endswith(f"</text>\n\n{question}")
+@pytest.mark.parametrize(
+    ("body", "question"),
+    [
+        ("?: Is #3 right: 'yes' or \"no\"? # really", "Is #3 right: 'yes' or \"no\"? # really"),
+        ("+: A path\\", "A path\\"),
+        ("query: - is this [a] {list}: *it* & that | %", "- is this [a] {list}: *it* & that | %"),
+        ("?: |\n  One: a\n  two # b\n\n  - three\\\n", "One: a\ntwo # b\n\n- three\\\n"),
+    ],
+)
+def test_questions_are_taken_literally(body, question):
+    after = chatted(document(body))
     assert chats(after) == [[("user", question), ("model", "Yes.")]]
-    assert chatted(after, "Not asked.") == after
-
-
-def test_a_question_of_three_lines():
-    after = chatted(document("?: |\n  One: a\n  two # b\n\n  - three\\\n"))
-    assert chats(after) == [[("user", "One: a\ntwo # b\n\n- three\\\n"), ("model", "Yes.")]]
     assert chatted(after, "Not asked.") == after
 
 
@@ -187,29 +167,6 @@ def test_of_several_questions_in_a_block_the_last_counts_and_that_is_said():
     assert "2 questions in one block: the last one counts" in logger.reports[0].message
 
 
-def test_a_text_that_does_not_fit_at_all_is_an_error_and_no_answer():
-    logger = ListLogger()
-    text = f"Start.\n\n{block('?: Q')}\n\n{'word ' * 3000}\n"
-    assert chatted(text, logger=logger, tokens=1000) == text
-    assert "context_tokens" in logger.reports[0].message
-
-
-# Chats elsewhere
-
-
-CHAT = "?: SECRET-Q\n~chat:\n- user: SECRET-Q\n- model: SECRET-A\nother: 1"
-
-
-def test_chats_are_in_no_notes_and_the_rag_pass_leaves_them():
-    text = f"---\ntitle: T\n?: SECRET-H\n---\n\n{block(CHAT)}\n\n# A\n\n{'Some words. ' * 40}\n"
-    assert "SECRET" not in knitted(text)
-    annotated = annotate(text)
-    assert chats(annotated) == chats(text)
-    assert "?: SECRET-H\n" in annotated
-    assert "~questions" in annotated
-    assert all("SECRET" not in str(one.content.get("~summary", "")) for one in metadata(annotated))
-
-
 # Clearing
 
 
@@ -221,11 +178,7 @@ def cleared(text, edits=False, logger=None):
 def test_clearing_takes_chats_and_leaves_the_rest(spelling):
     text = document("?: Q\nother: kept # as it is\n+: M\n=: edit", spelling)
     assert cleared(chatted(text)) == document("other: kept # as it is\n=: edit", spelling)
-
-
-def test_clearing_takes_blocks_that_held_nothing_else():
-    text = f"# A\n\n{block('?: Q')}\n\nText.\n\n{block('?: Q')}\n"
-    assert cleared(text) == "# A\n\nText.\n\n"
+    assert cleared(f"# A\n\n{block('?: Q', spelling)}\n\nText.\n") == "# A\n\nText.\n"
 
 
 def test_an_edit_that_waits_is_not_cleared():
@@ -233,13 +186,6 @@ def test_an_edit_that_waits_is_not_cleared():
     text = document("=: x\n~~edit: {id: abc, old: x}")
     assert cleared(text, True, logger) == text
     assert "an edit waits here" in logger.reports[0].message
-
-
-def test_clearing_chats_leaves_requests_for_edits_and_says_nothing_of_them():
-    logger = ListLogger()
-    waiting = document("=: Shorter.\n~~edit: {id: k3x9}\n?: Q")
-    assert cleared(waiting, logger=logger) == waiting.replace("?: Q\n", "")
-    assert logger.reports == []
 
 
 # What has changed on disk while the model thought
@@ -262,27 +208,20 @@ RECORDED = f"{ASKED}\n~chat:\n  - user: Why?\n  - model: Because."
     ("asked", "changed"),
     [
         (ASKED, RECORDED),
-        (f"{RECORDED}\n+: And?", f"{RECORDED} Corrected by hand.\n+: And?"),
         (f"{RECORDED}\n+: And?", f"{RECORDED}\n  - user: And?\n  - model: Answered by another run.\n+: And?"),
         (f"{RECORDED}\n+: And?", f"{ASKED}\n+: And?"),
     ],
-    ids=["answered", "corrected", "gone on", "removed"],
+    ids=["answered", "gone on", "removed"],
 )
 def test_an_answer_is_not_written_over_a_chat_that_has_changed(asked, changed):
-    asked, changed = (f"{block(body)}\n\n# A\n\nText.\n" for body in (asked, changed))
-    document, unmerged = answered(asked, changed)
-    assert document == changed
-    assert len(unmerged) == 1
+    changed = f"{block(changed)}\n\n# A\n\nText.\n"
+    document, unmerged = answered(f"{block(asked)}\n\n# A\n\nText.\n", changed)
+    assert (document, len(unmerged)) == (changed, 1)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(ASKED, f"{ASKED}\n+: And?"), ("# A", "# Another title")],
-    ids=["a message was added", "the text has changed"],
-)
-def test_an_answer_is_written_if_something_else_has_changed(before, after):
+def test_an_answer_is_written_if_something_else_has_changed():
     asked = f"{block(ASKED)}\n\n# A\n\nText.\n"
-    document, unmerged = answered(asked, asked.replace(before, after))
+    document, unmerged = answered(asked, asked.replace("# A", "# Another title"))
     assert chats(document) == [[("user", "Why?"), ("model", "New.")]]
     assert unmerged == []
 
@@ -326,15 +265,6 @@ def test_a_question_on_a_paragraph_shows_the_summary_around_it():
     without = SUMMED.replace("summary: What One says. </around>", "topic: one")
     scan_messages(parse_markdown_text(without), Asker(model), logger=ListLogger())
     assert "<around>\nAll of it.\n</around>" in model.requests[3].messages[1].content
-
-
-def test_an_older_chat_has_messages_under_their_keys():
-    assert read_chat([{"query": "Q"}, {"model": "A"}, {"message": "M"}, {"note": "N"}]) == [
-        ("user", "Q"),
-        ("model", "A"),
-        ("user", "M"),
-        ("note", "N"),
-    ]
 
 
 def test_a_request_leaves_room_for_the_reply():

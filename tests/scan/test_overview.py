@@ -30,30 +30,10 @@ def test_title_docid_words_and_sections():
     assert sections == [(8, 1, "A", 0, []), (14, 3, "B", 3, ["exercise", "hard"])]
 
 
-def test_the_empty_document():
-    assert (seen("").sections, seen("").words) == ([], 0)
-
-
-@pytest.mark.parametrize(
-    ("text", "missing"), [("# A\n", ["header"]), ("---\nauthor: x\n---\n\n# A\n", ["title", "docid"]), (ONE, [])]
-)
-def test_what_is_missing_of_the_header(text, missing):
-    assert seen(text).missing == missing
-
-
-@pytest.mark.parametrize(
-    ("text", "missing"),
-    [
-        (LONG, ["questions", "summary"]),
-        (PROSE, ["questions"]),
-        ("Short.", []),
-    ],
-)
-def test_what_a_run_would_write_is_missing(text, missing):
-    assert state(f"{HEADER}# A\n\n{text}\n") == (missing, [], [])
-
-
-def test_only_what_the_options_ask_for_is_missing():
+def test_what_a_run_would_write_is_missing():
+    assert seen("# A\n").missing == ["header"]
+    assert seen("---\nauthor: x\n---\n\n# A\n").missing == ["title", "docid"]
+    assert state(f"{HEADER}# A\n\n{PROSE}\n") == (["questions"], [], [])
     assert seen(ONE, ScanOpts(questions=False)).sections[0].missing == ["summary"]
 
 
@@ -64,7 +44,7 @@ def test_what_is_said_of_the_only_subsection_is_not_missing_above_it():
     assert [one.missing for one in seen(frozen).sections] == [["questions", "summary"], []]
 
 
-@pytest.mark.parametrize("keys", ["frozen: true", "skip: true", "questions: mine\nsummary=:"])
+@pytest.mark.parametrize("keys", ["frozen: true", "questions: mine\nsummary=:"])
 def test_what_the_writer_closed_or_wrote_is_nothing_to_do(keys):
     assert state(ONE.replace("# A", f"---\n{keys}\n---\n\n# A")) == ([], [], [])
 

@@ -42,15 +42,3 @@ def test_a_part_in_a_part():
         {"skip": True},
         (10, "topic", "::: topic\nTwo.\n:::"),
     ]
-
-
-def test_parts_side_by_side_after_blank_lines():
-    assert parts("\n\n::: exercise\nOne.\n:::\n::: topic\nTwo.\n:::\n") == [
-        (3, "exercise", "::: exercise\nOne.\n:::"),
-        (6, "topic", "::: topic\nTwo.\n:::"),
-    ]
-
-
-def test_what_cannot_be_read_is_no_part():
-    text = "A\n\n::: lmm\n``` yaml\ntype: [\n```\n:::\n\nText.\n"
-    assert parts(text) == [(1, None, "A"), (3, None, "::: lmm\n``` yaml\ntype: [\n```\n:::"), (9, None, "Text.")]

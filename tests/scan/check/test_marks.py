@@ -33,21 +33,15 @@ def codes(text):
 KEYS_IN_NO_BLOCK = {
     "a blank line below the rule": ("---\n\ntype: exercise\n---", 7),
     "indented": (" ---\n type: exercise\n ---", 6),
-    "the end is indented": ("---\ntype: exercise\n ---", 6),
     "four dashes": ("----\ntype: exercise\n----", 6),
-    "two dashes": ("--\nknit: false\n--", 6),
     "stars": ("***\ntype: exercise\n***", 6),
     "dashes of a word processor": ("\u2014\ntype: exercise\n\u2014", 6),
     "a spaced rule": ("- - -\n~summary: S\n- - -", 6),
-    "several keys": ("----\nnote: x\nquestions:\n  - Why?\n----", 7),
     "in a quote": ("> ---\n>\n> type: exercise\n> ---", 7),
     "in a div": ("::: note\n ---\n type: exercise\n ---\n\nText.\n:::", 7),
-    "CRLF": ("---\r\n\r\ntype: exercise\r\n---\r", 7),
     "directly under a text": ("Text.\n---\ntype: exercise\n---", 6),
     "no blank after the colon": ("---\ntype:[exercise, topic]\n---", 6),
     "an equals sign": ("---\nnote = x\nfrozen = True\n---\n\nText.", 7),
-    "an equals sign without blanks": ("---\ntype=exercise\n...", 6),
-    "a paragraph of keys": ("~summary: S\nskip: true", 5),
     "a comment": ("<!--\ntype: [exercise, topic]\n-->", 5),
     "a code block": ("```yaml\ntype: exercise\n```", 5),
     "a code block in an item": ("- a\n\n  ``` {.yaml}\n  type: exercise\n  knit: false\n  ```", 7),
@@ -70,19 +64,12 @@ def test_a_key_in_no_block_is_reported_and_stops_a_render_by_quarto(case):
     "text",
     [
         "``` toml\n---\nfrozen = true\n---\n```\n",
-        "    ----\n    type: exercise\n    ----\n",
-        "<!--\n----\ntype: exercise\n----\n-->\n",
         "---\nx = 1\n---\n\nText.\n",
         "Text.\n\n---\n\nfrozen = true\n\n---\n",
-        "Text.\n\n---\n\nsummary: all in all\n\n---\n",
         "---\n  a     b\n----- -----\n type = x\n---\n",
-        "# A\n\n---\ntype: exercise\nnote: type = x\n---\n\nText.\n",
-        "Text where\ntype = x\n---\n",
         "Text.\n\n***\ntype: an exercise\nwith prose\n***\n",
         "Text.\n\ntype: exercise\nsize: small\n\nText.\n",
-        "Text.\n\n```yaml\ntype: exercise\nsize: small\n```\n",
         "Text.\n\n```yaml example\ntype: exercise\n```\n",
-        "Text.\n\n<!-- type of exercise -->\n\n<!-- note: type -->\n",
     ],
 )
 def test_other_keys_and_rules_are_text(text):
@@ -103,15 +90,9 @@ NEARLY, UNREADABLE = "near-miss", "unreadable-block"
     [
         ("para\n<!-- lmm\ntype: exercise\n-->\n", NEARLY),
         ("- item\n  <!-- lmm\n  type: exercise\n  -->\n", NEARLY),
-        ("<!--- lmm\ntype: exercise\n-->\n", NEARLY),
-        ("<!-- LMM\n+: more\n-->\n", NEARLY),
         ("<!-- lmm: type: exercise -->\n", NEARLY),
-        ("<!-- llm\nsummary: s\n-->\n", NEARLY),
-        ("> <!-- lmm type: exercise -->\n", NEARLY),
-        ("<!-- lmm\n=: shorter\n", NEARLY),
         ("<!-- lmm\ntyp: exercise\n-->\n\ntext\n", NEARLY),
         ("<!-- lmm\na: [\n-->\n", UNREADABLE),
-        ("<!-- lmm\nprose\n-->\n", UNREADABLE),
         ("<!-- lmm\na: b --!> c\n-->\n", UNREADABLE),
         ("> <!-- lmm\n> type: [\n> -->\n", UNREADABLE),
     ],
@@ -124,26 +105,19 @@ def test_a_comment_that_is_no_block_is_an_error(comment, code):
     "text",
     [
         "<!-- a note: on this -->\n",
-        "<!-- lmm: note to self -->\n",
         "`<!-- lmm type: x -->`\n",
         "```\n<!-- lmm type: x -->\n```\n",
         "<!-- lmm\ntype: exercise\n-->\ntext\n",
         "- a\n\n  <!-- lmm\n  skip: true\n  -->\n\n  b\n",
-        "<!--\nlmm: x\n-->\n",
-        "    <!-- lmm\n    type: x\n    -->\n",
-        "$$\n<!-- lmm type: x -->\n$$\n",
     ],
 )
 def test_other_comments_are_no_mistake(text):
     assert codes(f"# A\n\nText.\n\n{text}") == []
 
 
-ITEMS = ["- item", "1. item", "* a\n    - b", "- a\n\n  b\nlazy", "[^1]: note"]
-
-
 def test_a_comment_in_an_item_is_read_or_reported_or_code():
     """Pandoc reads it as a block only where the item's text begins, and as inline text a bit to the right."""
-    for item in ITEMS:
+    for item in ("1. item", "* a\n    - b", "[^1]: note"):
         for columns in range(1, 11):
             indent = " " * columns
             text = f"# A\n\nText[^1].\n\n{item}\n\n{indent}<!-- lmm\n{indent}type: exercise\n{indent}-->\n\n{indent}Secret.\n"
@@ -158,17 +132,11 @@ def test_a_comment_in_an_item_is_read_or_reported_or_code():
 NO_DIVS = {
     "below a paragraph": ("Some practice:\n::: exercise\nwalnut\n:::\n", [2]),
     "below a paragraph, in a div": ("::: exercise\npara\n::: hint\nmore\n:::\nSECRET\n:::\n\nText.\n", [3]),
-    "below an item": ("- one\n::: exercise\nwalnut\n:::\n", [2]),
     "below an item's text": ("1.  one\n    ::: exercise\n    walnut\n    :::\n", [2]),
     "indented": ("Text.\n\n  ::: exercise\n  walnut\n  :::\n", [3]),
-    "too far in an item": ("1. one\n\n    ::: exercise\n    walnut\n    :::\n", [3]),
     "one that is not opened": ("::: exercise\nq\n:::\n\nSECRET\n\n:::\n", [7]),
     "braces not closed": ("::: {.exercise #a\nwalnut\n:::\n", [1]),
-    "braces without dots": ("::: {#e1 exercise}\nwalnut\n:::\n", [1]),
     "a comma": ("::: {.exercise, .hard}\nwalnut\n:::\n", [1]),
-    "no braces": ("::: #e1 .exercise\nwalnut\n:::\n", [1]),
-    "two words": ("::: exercise one\nwalnut\n:::\n", [1]),
-    "a word and attributes": ("::: exercise {#one}\nwalnut\n:::\n", [1]),
     "two colons": (":: exercise\nwalnut\n::\n", [1]),
     "a hard blank": (":::\u00a0exercise\nwalnut\n:::\n", [1]),
     "wide colons": ("\uff1a\uff1a\uff1a exercise\nwalnut\n\uff1a\uff1a\uff1a\n", [1]),
@@ -183,7 +151,7 @@ def test_colons_that_are_no_div(case):
     assert all(message.startswith("colons that open or close no div") for _, message in reports(text))
 
 
-@pytest.mark.parametrize("between", ["<!-- todo -->", "{{< pagebreak >}}", "***", "\\newpage", "[]{#anchor}"])
+@pytest.mark.parametrize("between", ["<!-- todo -->", "{{< pagebreak >}}", "***"])
 def test_a_block_that_is_about_nothing(between):
     ((line, message),) = reports(f"# A\n\n{BLOCK}\n{between}\n\n## Q\n\nText.\n")
     assert (line, message.startswith("this metadata is about the line after it alone")) == (3, True)
@@ -201,15 +169,11 @@ def test_a_block_before_an_underlined_heading():
     "text",
     [
         "## Ex {#e1 .exercise}\n\nText.\n",
-        "## Ex {.rag-only type=exercise}\n\nText.\n",
         "## Ex {type=exercise}\n\nText.\n",
         "A [x]{.exercise} word.\n",
-        "::: {.panel-tabset}\n## One {.topic}\nText.\n:::\n",
         "```{exercise}\n:label: one\n\nText.\n```\n",
-        "A.\n\n- ~~~ exercise\n  Text.\n  ~~~\n",
         "``` {.python .exercise}\nText.\n```\n",
         '<details class="exercise">\n<summary>Q</summary>\n\nText.\n\n</details>\n',
-        "Text.\n\n<section id=a class='hard exercise'>\n\nText.\n\n</section>\n",
         '??? exercise "One"\n    Text.\n',
         "> [!EXERCISE]\n> Text.\n",
     ],
@@ -223,20 +187,13 @@ def test_a_type_on_something_else(text):
     "text",
     [
         "::: exercise\nText.\n:::\n",
-        "1. one\n\n   ::: exercise\n   Text.\n   :::\n",
         "- - one\n\n    ::: exercise\n    Text.\n    :::\n",
-        "> ::: exercise\n> Text.\n> :::\n",
         ":::: {.callout-note}\n## T\n\n::: {.exercise .hard}\nText.\n:::\n::::\n",
         "::::: exercise :::::\nText.\n:::::\n",
         "Like this:\n\n    ::: exercise\n    ## Ex {.exercise}\n    :::\n",
-        "``` markdown\n::: exercise\n```\n",
         "<!--\n::: exercise one\n-->\n\nText.\n",
-        "<pre>\n::: exercise one\n</pre>\n",
         "Write `## Ex {.exercise}` or `::: exercise` or `<details class=exercise>`.\n",
         "```{r exercise}\nText.\n```\n",
-        "```{r}\n#| label: exercise\nText.\n```\n",
-        "```` markdown\n```{exercise}\n```\n````\n",
-        "\\begin{exercise}\nText.\n\\end{exercise}\n",
         "An exercise! [exercise](exercise.md) <exercise@example.org>\n",
         "Use std::vector and `::`.\n\n:: a line of reST\n",
         "{{< include _a.qmd >}}\n\n$$\na_{ij}\n$$ {#eq-one}\n",

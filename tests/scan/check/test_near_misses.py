@@ -7,7 +7,6 @@ import pytest
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.near_misses import find_near_misses
-from lmm_core.scan.check.words import nearest
 from tests.strategies import knitted
 
 BLOCK = "# A\n\n---\n{}\n---\n\nText.\n"
@@ -36,10 +35,6 @@ def div(opened):
     [
         ("typ: exercise", "typ", "type"),
         ("Type: exercise", "Type", "type"),
-        ("tpye: [exercise]", "tpye", "type"),
-        ("types: exercise", "types", "type"),
-        ("KNIT: false", "KNIT", "knit"),
-        ("skipp: true", "skipp", "skip"),
         ("~quesions: [Why?]", "~quesions", "questions"),
     ],
 )
@@ -47,28 +42,24 @@ def test_keys(line, key, meant):
     assert messages(BLOCK.format(line)) == [f"unknown key {key!r}: did you mean {meant!r}?"]
 
 
-@pytest.mark.parametrize("spelling", [IN_DIV, "::: callout-note\n" + IN_DIV + ":::\n"])
-def test_keys_in_divs(spelling):
-    assert messages(spelling.format("typ: exercise")) == ["unknown key 'typ': did you mean 'type'?"]
+def test_keys_in_divs():
+    text = f"::: callout-note\n{IN_DIV.format('typ: exercise')}:::\n"
+    assert messages(text) == ["unknown key 'typ': did you mean 'type'?"]
 
 
-@pytest.mark.parametrize("key", ["exercise: true", "rag-only: true"])
-def test_a_type_as_a_key(key):
-    ((line, message),) = found(IN_DIV.format(key))
-    assert (line, message.startswith(f"unknown key {key[:-6]!r}")) == (5, True)
+def test_a_type_as_a_key():
+    ((line, message),) = found(IN_DIV.format("exercise: true"))
+    assert (line, message.startswith("unknown key 'exercise'")) == (5, True)
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["type: exercise", "unit: cm", "kit: 3", "ship: Beagle", "tags: [a]", "title: T", "~~hash: {summary: [a, b]}",
-     "?: Typ or type?", "topic: x", "style: bold", "skill: reading", "tape: 3"],
-)  # fmt: skip
+    "line", ["type: exercise", "unit: cm", "~~hash: {summary: [a, b]}", "?: Typ?", "topic: x", "tape: 3"]
+)
 def test_other_keys_are_others(line):
     assert messages(BLOCK.format(line)) == []
 
 
 def test_the_line_is_the_keys():
-    assert found("\n\n# A\n\n---\nnote: a\n# remark\ntyp: x\n---\n\nText.\n")[0][0] == 8
     assert found("# A\n\n::: {.callout-note}\n\n::: lmm\n```yaml\nnote: a\ntyp: x\n```\n:::\n\nT.\n:::\n")[0][0] == 8
 
 
@@ -89,7 +80,7 @@ def test_a_switch_has_to_be_one(text, value):
 # Classes
 
 
-@pytest.mark.parametrize("name", ["exercises", "excercise", "Exercise", "exersice", "exercise1"])
+@pytest.mark.parametrize("name", ["exercises", "Exercise", "exersice"])
 def test_classes(name):
     assert messages(div(name)) == [f"unknown class {name!r}: did you mean 'exercise'?"]
 
@@ -97,9 +88,7 @@ def test_classes(name):
 @pytest.mark.parametrize(
     "text",
     [
-        "::: callout-note\n\n::: exercises\nText.\n:::\n\n:::\n",
         "- item\n\n  ::: exercises\n  Text.\n  :::\n",
-        "> ::: exercises\n> Text.\n> :::\n",
         '<div class="exercises">\nText.\n</div>\n',
     ],
 )
@@ -107,12 +96,12 @@ def test_classes_in_other_places(text):
     assert messages(text) == ["unknown class 'exercises': did you mean 'exercise'?"]
 
 
-@pytest.mark.parametrize("name", ["callout-tip", "tip", "topology", "notes", "columns", "expert", "solution", "proof"])
+@pytest.mark.parametrize("name", ["callout-tip", "topology", "notes", "solution"])
 def test_other_classes_are_others(name):
     assert messages(div(name), types=frozenset({"note", "card", "question"})) == []
 
 
-@pytest.mark.parametrize("word", ["{exercise}", "{.exercise", "{.exercise,.hard}", "exercise{#a}"])
+@pytest.mark.parametrize("word", ["{exercise}", "{.exercise,.hard}", "exercise{#a}"])
 def test_a_word_with_braces_that_pandoc_takes_for_a_class(word):
     (message,) = messages(div(word))
     assert message.endswith("did you mean 'exercise'?")
@@ -131,7 +120,6 @@ def test_a_metadata_div_of_nearly_that_class():
 def test_the_attribute_type_leaves_a_div_out_if_it_is_a_class_of_such_divs(attributes):
     text = div(attributes)
     assert (knitted(text), messages(text)) == ("", [])
-    assert knitted(text, KnitRules(keep=frozenset({attributes.split("=")[1].strip("'}")}))) == text
 
 
 def test_another_type_as_an_attribute():
@@ -144,7 +132,6 @@ def test_another_type_as_an_attribute():
 @pytest.mark.parametrize(
     ("attributes", "said"),
     [
-        ("{type=exercize}", ["unknown type 'exercize': did you mean 'exercise'?"]),
         ("{.rag-only typ=definition}", ["unknown attribute 'typ': did you mean 'type'?"]),
         ("{.note knitt=false}", ["unknown attribute 'knitt': did you mean 'knit'?"]),
         ("{.note typ=definition unit=cm}", []),
@@ -187,11 +174,8 @@ def test_allowed_words_are_meant():
 @pytest.mark.parametrize(
     "text",
     [
-        BLOCK.format("typ: exercise\nknit: true"),
-        BLOCK.format("knit: true").replace("Text.\n", div("exercises")),
         "::: callout-note\n" + IN_DIV.format("knit: true").replace("Text.\n", div("exercises")) + ":::\n",
         div("{.exercises knit=true}"),
-        div("{.exercises knit=false}"),
         div("{.exercise .exercises}"),
         "---\ntype: exercise\nknit: false\n---\n\nText.\n",
         "```\n::: exercises\nText.\n:::\n```\n\n<!--\n::: exercises\n:::\n-->\n\n    ::: exercises\n",
@@ -204,13 +188,13 @@ def test_what_is_left_out_all_the_same_or_kept_on_purpose_or_code_is_no_slip(tex
 # Headers
 
 
-@pytest.mark.parametrize("line", ["type: exercise", "typ: topic", "type: [post, topics]"])
+@pytest.mark.parametrize("line", ["type: exercise", "type: [post, topics]"])
 def test_a_header_that_says_a_type(line):
     ((at, message),) = found(f"---\ntitle: T\n{line}\n---\n\nText.\n")
     assert (at, "write knit: false" in message) == (3, True)
 
 
-@pytest.mark.parametrize("line", ["type: post", "Knit: x", "llm: gpt", "type: 3", "types: [a]"])
+@pytest.mark.parametrize("line", ["type: post", "Knit: x", "type: 3"])
 def test_other_headers_are_others(line):
     assert messages(f"---\ntitle: T\n{line}\n---\n\nText.\n") == []
 
@@ -219,21 +203,9 @@ def test_other_headers_are_others(line):
     ("line", "said"),
     [
         ("kint: false", "did you mean 'knit'?"),
-        ("Lmm: {div-types: [a]}", "did you mean 'lmm'?"),
         ("lmm: {div-type: [a]}", "there is no option `lmm: div-type` ("),
     ],
 )
 def test_options_in_a_header(line, said):
     (message,) = messages(f"---\n{line}\n---\n\nText.\n")
     assert said in message
-
-
-# Words
-
-
-@pytest.mark.parametrize(
-    ("word", "known", "meant"),
-    [("tup", "tip", ""), ("Tip", "tip", "tip"), ("hin", "hint", "hint"), ("topyk", "topic", "")],
-)
-def test_short_words_may_have_fewer_slips(word, known, meant):
-    assert nearest(word, [known]) == meant

@@ -49,10 +49,7 @@ def change(before, after):
 
 def test_the_answer_stands_in_the_block_and_nothing_else_changes(model):
     write("notes.md", NOTES)
-    assert re.fullmatch(
-        r"answered: notes.md\n1 of 1 files answered: 1 request, 100 \+ 20 tokens, 0 from cache, \d+\.\d s\n",
-        lmm("lmm chat notes.md").stderr,
-    )
+    assert "1 of 1 files answered: 1 request, 100 + 20 tokens" in lmm("lmm chat notes.md").stderr
     answered = f"?: {QUESTION}\n~chat:\n  - user: {QUESTION}\n  - model: Mostly.\n"
     assert text("notes.md") == NOTES.replace(f"?: {QUESTION}\n", answered)
     lmm("lmm chat notes.md")
@@ -65,10 +62,8 @@ def test_the_answer_stands_in_the_block_and_nothing_else_changes(model):
         ("---\n?: Q\ntitle: T\n---\n\nIntro.\n\n# A\n\nText.\n", "Intro.\n\n# A\n\nText.", "T"),
         (f"---\ntitle: T\n---\n\n{block('?: Q')}\n\n# A\n\nText.\n\n## B\n\nMore.\n\n# C\n\nNo.\n", "# A\n\nText.\n\n## B\n\nMore.", "T > A"),
         (f"# A\n\nNo.\n\n{block('?: Q')}\n\nText.\n\nNo.\n", "Text.", "A"),
-        (f"# A\n\nNo.\n\n{block('?: Q')}\n", "", "A"),
-        (f"# A\n\n{block('?: Q')}\n{block('type: exercise')}\n\nText.\n", "Text.", "A"),
     ],
-    ids=["header", "heading", "paragraph", "end", "two blocks in a row"],
+    ids=["header", "heading", "paragraph"],
 )  # fmt: skip
 def test_what_the_model_is_told(where, shown, titles, model):
     write("notes.md", where)
@@ -92,9 +87,6 @@ def test_the_whole_chat_goes_with_each_message(model):
     lmm("lmm chat notes.md")
     assert len(spoken(model.requests[-1])) == 7
     assert [said for speaker, said in chat_in() if speaker == "user"] == ["Q", "M", "N", "N, really"]
-    change("query: Q", "query: Another?")
-    lmm("lmm chat notes.md")
-    assert chat_in()[:2] == [("user", "Another?"), ("model", "Answer to Another?")]
 
 
 def test_other_chats_and_metadata_are_in_no_prompt(model):
@@ -133,12 +125,6 @@ def test_a_long_text_is_cut_by_sections_and_that_is_said(model):
     assert "too long" not in json.dumps(model.requests[1])
 
 
-def test_a_file_without_a_question_says_how_to_ask_one(model):
-    write("notes.md", "# A\n\nThe text.\n")
-    assert "There is no new question. To ask one" in lmm("lmm chat notes.md").stderr
-    assert model.count == 0
-
-
 def test_without_a_model_it_says_what_to_do_and_only_where_something_is_asked(monkeypatch, model):
     monkeypatch.delenv("OPENAI_API_KEY")
     write("notes.md", NOTES)
@@ -146,7 +132,7 @@ def test_without_a_model_it_says_what_to_do_and_only_where_something_is_asked(mo
     assert "extractive/default cannot chat" in lmm("lmm chat --model extractive/default notes.md", 1).stderr
     assert text("notes.md") == NOTES
     write("notes.md", NOTES.replace(ASKING, ""))
-    lmm("lmm chat notes.md")
+    assert "There is no new question" in lmm("lmm chat notes.md").stderr
 
 
 # Edits by the command
@@ -183,7 +169,7 @@ def test_metadata_without_a_place_is_kept_beside_the_file(model):
     assert [report["path"] for report in json.loads(lmm("lmm scan --json .").stdout)] == ["notes.md"]
 
 
-@pytest.mark.parametrize("command", ["scan", "rag", "convert --to div", "knit", "clear", "accept", "reject", "chat"])
+@pytest.mark.parametrize("command", ["rag", "convert --to div", "knit", "accept", "chat"])
 def test_markers_that_do_not_fit_are_an_error_and_nothing_changes(command, model):
     edit = "###### {0} text {{#lmm-{0}-k3x9}}\n\nThe text.\n\n"
     broken = EDITABLE.replace("The text.  \n\n", edit.format("old") + edit.format("new")) + f"\n\n{block('?: Q')}\n"
@@ -193,7 +179,6 @@ def test_markers_that_do_not_fit_are_an_error_and_nothing_changes(command, model
     assert re.findall(r"notes\.md:(\d+): .*once each", done.stderr) == [str(line)]
     assert text("notes.md") == broken
     assert model.count == 0
-    assert command != "knit" or done.stdout == ""
 
 
 # While the model thinks
@@ -210,32 +195,17 @@ def during(server, work, status=0):
     return done
 
 
-@pytest.mark.parametrize(
-    ("changed", "before_the_answer"),
-    [
-        ("Preface.\n\n" + NOTES.removeprefix("---\ntitle: T\n---\n\n"), "Preface.\n\n# One"),
-        (NOTES.replace(ASKING, "").replace("Third.", ASKING + "Third."), "# Two"),
-    ],
-    ids=["another text", "the block was moved"],
-)
-def test_what_an_editor_saves_is_kept_and_the_block_gets_its_answer(changed, before_the_answer, model):
+def test_what_an_editor_saves_is_kept_and_the_block_gets_its_answer(model):
     write("notes.md", NOTES)
-    during(model, lambda: write("notes.md", changed))
+    moved = NOTES.replace(ASKING, "").replace("Third.", ASKING.replace("?\n", "?\n+: And?\n") + "Third.")
+    during(model, lambda: write("notes.md", moved))
     assert chat_in() == ANSWERED
-    assert before_the_answer in text("notes.md").partition("~chat")[0]
-
-
-def test_a_message_that_was_added_meanwhile_is_still_open(model):
-    write("notes.md", NOTES)
-    during(model, lambda: change(f"?: {QUESTION}", f"?: {QUESTION}\n+: And?"))
-    assert chat_in() == ANSWERED
+    assert "# Two" in text("notes.md").partition("~chat")[0]
     lmm("lmm chat notes.md")
     assert chat_in() == [*ANSWERED, ("user", "And?"), ("model", "Mostly.")]
 
 
-@pytest.mark.parametrize(
-    "data", [NOTES.replace(ASKING, "").encode(), None, b"\xff"], ids=["removed", "deleted", "not UTF-8"]
-)
+@pytest.mark.parametrize("data", [NOTES.replace(ASKING, "").encode(), None], ids=["removed", "deleted"])
 def test_an_answer_without_its_block_is_kept_beside_the_file(data, model):
     write("notes.md", NOTES)
     done = during(model, lambda: os.unlink("notes.md") if data is None else write("notes.md", data), 1)
@@ -261,16 +231,11 @@ def test_questions_and_files_are_asked_at_the_same_time(model):
         write(f"book/{name}.md", NOTES + f"\n{block('?: Q')}\n\nA.\n\n{block('=: E')}\n\nB.\n")
     assert "3 of 3 files answered: 9 requests, 900 + 180 tokens" in lmm("lmm chat book").stderr
     assert model.most_at_once > 4
-    write("notes.md", f"{NOTES}\n{block('?: Q')}\n\nA.\n")
-    model.most_at_once = 0
-    lmm("lmm chat --jobs 1 notes.md")
-    assert model.most_at_once == 1
 
 
 def test_quiet_says_nothing_and_json_says_what_changed(model):
     write("notes.md", NOTES)
-    done = lmm("lmm chat -q notes.md")
-    assert (done.stdout, done.stderr) == ("", "")
+    assert lmm("lmm chat -q notes.md").output == ""
     write("notes.md", NOTES)
     assert json.loads(lmm("lmm chat --json notes.md").stdout) == [{"path": "notes.md", "changed": True, "reports": []}]
 
@@ -285,8 +250,7 @@ def test_what_fails_is_asked_again_and_the_rest_is_written(model):
     assert chat_in() == ANSWERED
     model.fault = None
     lmm("lmm chat notes.md")
-    assert len(chats(text("notes.md"))) == 2
-    assert "###### new text" in text("notes.md")
+    assert len(chats(text("notes.md"))) == 2 and "###### new text" in text("notes.md")
 
 
 # On a terminal
@@ -322,16 +286,6 @@ def test_on_a_terminal_the_answer_is_shown_as_it_comes_and_written_once(model):
 
 
 @pytest.mark.slow
-def test_a_stream_that_breaks_off_is_an_error_and_nothing_is_written(model):
-    model.fault = lambda body, number: "break"
-    write("notes.md", NOTES)
-    terminal = Terminal("lmm chat notes.md")
-    assert terminal.end() == 1
-    assert "broke off in the middle of the answer" in " ".join(terminal.seen.split())
-    assert text("notes.md") == NOTES
-
-
-@pytest.mark.slow
 def test_watch_answers_at_every_save(model):
     write("notes.md", "# A\n\nText.\n")
     terminal = Terminal("lmm chat --watch notes.md")
@@ -340,15 +294,13 @@ def test_watch_answers_at_every_save(model):
         write("notes.md", f"# A\n\n{block('?: ' + question)}\n\nText.\n")
         wait_for(lambda: "~chat" in text("notes.md") or terminal.read(0) is None)
         assert chat_in() == [("user", question), ("model", "Mostly.")]
-    time.sleep(0.8)
-    assert model.count == 2
     os.rename("notes.md", "away.md")  # as editors do for a moment
     time.sleep(0.4)
     os.rename("away.md", "notes.md")
     time.sleep(0.4)
     terminal.press_ctrl_c()
     assert terminal.end() == 0, terminal.seen
-    assert "Traceback" not in terminal.seen
+    assert model.count == 2
     assert terminal.seen.count("answered: notes.md") == 2
 
 
@@ -378,14 +330,6 @@ def test_the_function_does_what_the_command_does(model):
     blocks = markdown_messages("notes.md")
     assert serialize_blocks(blocks) == text("notes.md")
     assert ("model", "Mostly.") in chats(text("notes.md"))[0] and "new text" in text("notes.md")
-
-
-def test_a_reply_in_the_cache_is_not_paid_for_twice(model):
-    write("notes.md", NOTES)
-    markdown_messages("notes.md", save=False)
-    markdown_messages("notes.md")
-    assert model.count == 1
-    assert chat_in() == ANSWERED
 
 
 def test_what_cannot_be_read_is_reported():
