@@ -28,7 +28,7 @@ from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.embedders.embedder import Embedder
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.fastembed_models import FastEmbedder
 from lmm_core.models.names import parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.models import Models

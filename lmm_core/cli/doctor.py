@@ -196,7 +196,7 @@ def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
 
 
 def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding:
-    from ..models.embedders.fastembed_embedder import FastEmbedder
+    from ..models.embedders.fastembed_models import FastEmbedder
 
     try:
         FastEmbedder(name, project.root)

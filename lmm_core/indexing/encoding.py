@@ -315,7 +315,7 @@ def _embedder(project: Project, models: Models, identity: Mapping[str, Any], rea
     if embedder is None:
         return None
     from ..models.cache import Cache
-    from ..models.embedders.cached_embedder import CachedEmbedder
+    from ..models.embedders.embedder import CachedEmbedder
 
     return CachedEmbedder(embedder, Cache(), models.warn, project.requests["embedding"].max_concurrency)
 

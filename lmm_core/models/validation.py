@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
 from typing import Any
 
 from ..errors import CutOffError, ModelError, ReplyError
 from ..logging import counted
-from .annotators.annotator import AnnotatorSection
+from .annotators.annotator import Annotation, AnnotatorSection
 from .chat import Request, Show
 from .languages.words import PAIRED, find_words
 from .prompts import instructions
@@ -100,23 +99,9 @@ _LEAST = 4  # words of a summary, and of a task without question mark ("Explain 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 
 
-@dataclass
-class CheckedReply:
-    """A checked reply: the good parts of the wanted keys.
-
-    said: the reply
-    refused: faults by key without a good part
-    remarks: on omitted parts"""
-
-    said: str
-    questions: list[str] = field(default_factory=list)
-    summary: str = ""
-    refused: dict[str, ReplyError] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
-
-
-def check_reply(text: str, section: AnnotatorSection, keys: Sequence[str]) -> CheckedReply:
-    checked = CheckedReply(text)
+def check_reply(text: str, section: AnnotatorSection, keys: Sequence[str]) -> Annotation:
+    """Return the good parts of a reply, and the faults of keys without any."""
+    checked = Annotation(reply=text)
     try:
         values = {key.lower().strip(): value for key, value in find_object(text).items()}
     except ModelError as error:
@@ -136,7 +121,7 @@ def described(fault: ReplyError) -> str:
     return f"{shown(fault.quote)} {fault}" if fault.quote else str(fault)
 
 
-def _check_questions(value: Any, section: AnnotatorSection, checked: CheckedReply) -> None:
+def _check_questions(value: Any, section: AnnotatorSection, checked: Annotation) -> None:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ReplyError("the reply's `questions` are not a list of texts")
     questions = without_labels([question for question in map(one_line, value) if question])
@@ -157,7 +142,7 @@ def _check_questions(value: Any, section: AnnotatorSection, checked: CheckedRepl
         checked.remarks = (f"{len(faults)} of {counted(len(questions), 'question')} left out: {left_out}",)
 
 
-def _check_summary(value: Any, section: AnnotatorSection, checked: CheckedReply) -> None:
+def _check_summary(value: Any, section: AnnotatorSection, checked: Annotation) -> None:
     if not isinstance(value, str) or not one_line(value):
         raise ReplyError("the reply's `summary` is not a text")
     [summary] = without_labels([one_line(value)])

@@ -430,6 +430,6 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
     name = parse_name(choice, known_sources(project.sources))
     if name.source != FASTEMBED:
         raise ModelError(f"[ask] rerank = {choice!r}: nothing is called that. Use none, model or fastembed/MODEL.")
-    from ..models.embedders.fastembed_embedder import CrossEncoder
+    from ..models.embedders.fastembed_models import CrossEncoder
 
     return CrossEncoderReranker(CrossEncoder(name, project.root))

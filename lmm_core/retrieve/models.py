@@ -19,7 +19,7 @@ from ..models.replies import find_value
 from .search import MOST_CHARACTERS, OffTopic
 
 if TYPE_CHECKING:
-    from ..models.embedders.fastembed_embedder import CrossEncoder
+    from ..models.embedders.fastembed_models import CrossEncoder
 
 MOST_QUERIES = 4  # in addition to the question
 MOST_EARLIER = 3  # previous questions in the prompt

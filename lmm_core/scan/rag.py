@@ -28,7 +28,6 @@ from ..markdown.tree import (
 )
 from ..markdown.visibility import KnitRules
 from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSection
-from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..settings.tables import ScanOpts
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
@@ -70,8 +69,10 @@ def scan_rag(
     RAG-only divs, which summaries omit; verbatim: check that the new text parses into the same blocks (False for
     blocks of Pandoc's elements); refresh: replace annotations of unchanged texts, too.
     """
+    from ..models.annotators.extractive import ExtractiveAnnotator
+
     run = RagRun(
-        opts or ScanOpts(), annotator or stand_in(), docid, spelling, rules or KnitRules(), verbatim,
+        opts or ScanOpts(), annotator or ExtractiveAnnotator(), docid, spelling, rules or KnitRules(), verbatim,
         refresh, logger or ConsoleLogger(),
     )  # fmt: skip
     run.start(blocks)

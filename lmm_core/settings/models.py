@@ -50,11 +50,13 @@ class Models:
 
     def annotator(self, project: Project) -> Annotator:
         """Return the annotator, with the minor model. Raise ModelError."""
-        from ..models.annotators.lazy import LazyAnnotator, stand_in
+        from ..models.annotators.annotator import LazyAnnotator
 
         name = self.name(project, "minor")
         if name.source == STAND_IN:
-            return stand_in()
+            from ..models.annotators.extractive import ExtractiveAnnotator
+
+            return ExtractiveAnnotator()
 
         def open_annotator() -> Annotator:
             from ..models.annotators.model_annotator import ModelAnnotator
@@ -90,7 +92,7 @@ class Models:
         if name == NO_MODEL:
             return None
         if name.source == FASTEMBED:
-            from ..models.embedders.fastembed_embedder import FastEmbedder
+            from ..models.embedders.fastembed_models import FastEmbedder
 
             return FastEmbedder(name, project.root)
         from ..models.embedders.openai_embedder import OpenAIEmbedder

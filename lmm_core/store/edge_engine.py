@@ -148,8 +148,6 @@ def engine_errors(failure: str, remedy: str = "") -> Iterator[None]:
     """Turn errors of the engine and the file system into a StoreError. remedy: for unreadable files."""
     try:
         yield
-    except (StoreError, GeneratorExit):
-        raise
     except FolderError as error:
         raise StoreError(str(error)) from error
     except OSError as error:

@@ -12,8 +12,7 @@ from tokenizers.pre_tokenizers import Whitespace
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
-from lmm_core.models.embedders.fastembed_embedder import CrossEncoder
-from lmm_core.models.embedders.fastembed_models import models_folder
+from lmm_core.models.embedders.fastembed_models import CrossEncoder, models_folder
 from lmm_core.models.names import ModelName
 from lmm_core.retrieve.models import CrossEncoderReranker, ModelReranker
 from tests.commands import write

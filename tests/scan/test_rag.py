@@ -19,7 +19,7 @@ from lmm_core.markdown import (
     traverse,
 )
 from lmm_core.models.annotators.annotator import Annotation
-from lmm_core.models.annotators.lazy import stand_in
+from lmm_core.models.annotators.extractive import ExtractiveAnnotator
 from lmm_core.scan import ScanOpts, scan_rag
 from lmm_core.settings.project import Project, for_document
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
@@ -353,7 +353,7 @@ FOUND = "~questions:\n  - What does “residual” mean?"
 
 
 def by_stand_in(text, refresh=False):
-    made = scan_rag(parse_markdown_text(text), annotator=stand_in(), refresh=refresh, logger=ListLogger())
+    made = scan_rag(parse_markdown_text(text), annotator=ExtractiveAnnotator(), refresh=refresh, logger=ListLogger())
     return serialize_blocks(made)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.edits import broken_edits
-from lmm_core.models.annotators.lazy import stand_in
+from lmm_core.models.annotators.extractive import ExtractiveAnnotator
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.removal import Removal
 from tests.real_files import spread
@@ -63,7 +63,7 @@ ONLY_OURS = {
 @pytest.mark.parametrize("name", ONLY_OURS)
 def test_a_file_that_only_we_annotated_is_what_it_was(name, spelling, newline):
     text = ONLY_OURS[name].replace("\n", newline)
-    for annotator, opts in ((stand_in(), None), (CountingAnnotator(), EVERYTHING)):
+    for annotator, opts in ((ExtractiveAnnotator(), None), (CountingAnnotator(), EVERYTHING)):
         made = annotate(text, annotator, opts, spelling)
         assert annotations_in(made) or opts is None
         assert cleared(made) == text
@@ -72,7 +72,7 @@ def test_a_file_that_only_we_annotated_is_what_it_was(name, spelling, newline):
 
 @given(markdown(), st.sampled_from(["div", "native", "comment"]), st.sampled_from([EVERYTHING, None]))
 def test_what_was_written_can_be_taken_out(text, spelling, opts):
-    for annotator in (stand_in(), CountingAnnotator()):
+    for annotator in (ExtractiveAnnotator(), CountingAnnotator()):
         made = annotate(text, annotator, opts, spelling)
         bare = cleared(made)
         assert bare == cleared(text)

@@ -1,12 +1,13 @@
-"""Define the annotator protocol."""
+"""Define the annotator protocol, and the annotators that load nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
-from ...errors import ModelError
+from ...errors import ReplyError
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,17 +34,19 @@ class AnnotatorSection:
         return "\n".join((*self.titles, self.text, *self.summaries))
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class Annotation:
     """A section's questions and summary, empty if there are none.
 
-    refused: validation errors by key
-    remarks: on omitted parts"""
+    refused: validation errors by key without a good part
+    remarks: on omitted parts
+    reply: of the model"""
 
     questions: list[str] = field(default_factory=list)
     summary: str = ""
-    refused: Mapping[str, ModelError] = field(default_factory=dict)
+    refused: dict[str, ReplyError] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    reply: str = field(default="", compare=False)
 
 
 @runtime_checkable
@@ -51,11 +54,6 @@ class Annotator(Protocol):
     """The annotator protocol. name: `source/model`."""
 
     name: str
-
-    @property
-    def stopped(self) -> ModelError | None:
-        """Return the error that makes retries useless, or None."""
-        ...
 
     async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         """Return the annotations in `wanted` (`questions`, `summary`). Raise ModelError.
@@ -65,8 +63,40 @@ class Annotator(Protocol):
 
     def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
         """Return the tokens to send; 0 without a model."""
-        ...
+        return 0
 
     async def close(self) -> None:
         """Close all connections."""
-        ...
+        return
+
+
+@dataclass
+class UnaskedAnnotator(Annotator):
+    """A placeholder that annotates everything, for dry runs. Never write its annotations."""
+
+    name: str
+
+    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
+        return Annotation(["?"], "?")
+
+
+@dataclass
+class LazyAnnotator(Annotator):
+    """An annotator that `make` creates on first use, because loading a model is slow. `make` may raise ModelError."""
+
+    name: str
+    make: Callable[[], Annotator]
+
+    @cached_property
+    def _annotator(self) -> Annotator:
+        return self.make()
+
+    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
+        return await self._annotator.annotate(section, keys, instead)
+
+    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
+        return self._annotator.cost(section, keys)
+
+    async def close(self) -> None:
+        if "_annotator" in vars(self):
+            await self._annotator.close()

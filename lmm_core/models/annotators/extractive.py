@@ -14,7 +14,7 @@ from ..languages.recognize import recognize_language
 from ..languages.stemming import language_code
 from ..languages.words import count_words, find_words
 from ..sources import STAND_IN_NAME
-from .annotator import Annotation, AnnotatorSection
+from .annotator import Annotation, Annotator, AnnotatorSection
 from .prose import MOST_CHARACTERS, extract_prose, leans, whole_sentences, without_comments
 
 MOST_QUESTIONS = 12
@@ -55,20 +55,13 @@ _DIV = re.compile(r"^:{3,}[ \t]*(?P<opens>[^\s:][^\n]*)?$")
 _UNFIT = re.compile(rf"[{_LOST}\\@^{{}}|~$]|https?:|www\.|\]\(|\*\*|``|::|\w_\w|\bTODO\b")
 
 
-class ExtractiveAnnotator:
+class ExtractiveAnnotator(Annotator):
     """The annotator without a model."""
 
     name = STAND_IN_NAME
-    stopped = None
 
     async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         return extract(section)
-
-    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
-        return 0
-
-    async def close(self) -> None:
-        """See `Annotator`."""
 
 
 def extract(section: AnnotatorSection) -> Annotation:

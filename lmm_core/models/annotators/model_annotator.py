@@ -9,7 +9,7 @@ from ...errors import CutOffError, ModelError, ReplyError
 from ..chat import Asker, ChatMessage, Request
 from ..prompts import ANNOTATE_AGAIN, NOTHING_OWN, annotate_prompt, language_of
 from ..tokens import count_tokens
-from ..validation import CheckedReply, check_reply, described, repeated_in, repetition_fault
+from ..validation import check_reply, described, repeated_in, repetition_fault
 from .annotator import Annotation, AnnotatorSection
 
 MOST_REPEATED = 1_000  # characters of a bad reply in the retry
@@ -22,16 +22,12 @@ class ModelAnnotator:
         self.asker, self.own = asker, own
         self.name = asker.model.name
 
-    @property
-    def stopped(self) -> ModelError | None:
-        return self.asker.model.stopped
-
     async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         """See `Annotator`. Bad parts are requested once more, with the reasons."""
         request = make_request(section, keys, instead, self.own)
         first = await self._ask(request, section, keys)
         if not first.refused:
-            return Annotation(first.questions, first.summary, remarks=first.remarks)
+            return first
         refused_keys = [key for key in keys if key in first.refused]
         second_request = request_again(request, make_request(section, refused_keys, instead, self.own), first)
         second = await self._ask(second_request, section, refused_keys)
@@ -41,10 +37,10 @@ class ModelAnnotator:
         questions, summary = first.questions or second.questions, first.summary or second.summary
         return Annotation(questions, summary, refused, first.remarks + second.remarks)
 
-    async def _ask(self, request: Request, section: AnnotatorSection, keys: Sequence[str]) -> CheckedReply:
+    async def _ask(self, request: Request, section: AnnotatorSection, keys: Sequence[str]) -> Annotation:
         """Return the checked reply; one without any good part is not cached."""
 
-        def read(text: str) -> CheckedReply:
+        def read(text: str) -> Annotation:
             checked = check_reply(text, section, keys)
             if len(checked.refused) == len(keys):
                 raise _NothingGood(checked)
@@ -69,12 +65,12 @@ class ModelAnnotator:
 class _NothingGood(ReplyError):
     """A wholly bad reply."""
 
-    def __init__(self, checked: CheckedReply) -> None:
+    def __init__(self, checked: Annotation) -> None:
         super().__init__(reasons(checked))
         self.checked = checked
 
 
-def reasons(checked: CheckedReply, only: str = "") -> str:
+def reasons(checked: Annotation, only: str = "") -> str:
     """Return the faults of a reply, or of one key, in a sentence."""
     refused = {key: error for key, error in checked.refused.items() if key == (only or key)}
     faults = (f"{key}: {described(error)}" if error.quote else str(error) for key, error in refused.items())
@@ -95,11 +91,11 @@ def make_request(
     return annotate_prompt(tuple(keys), own).request(values, instead)
 
 
-def request_again(before: Request, request: Request, reply: CheckedReply) -> Request:
+def request_again(before: Request, request: Request, annotation: Annotation) -> Request:
     """Return the retry for missing parts, with the first reply and its faults.
 
     before: the first request
     request: for the missing parts"""
-    answered = ChatMessage("assistant", reply.said[:MOST_REPEATED] or "{}")
-    corrected = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(reply)))
+    answered = ChatMessage("assistant", annotation.reply[:MOST_REPEATED] or "{}")
+    corrected = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(annotation)))
     return replace(request, messages=(request.messages[0], before.messages[1], answered, corrected))

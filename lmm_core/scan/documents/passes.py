@@ -17,8 +17,7 @@ from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import convert
 from ...markdown.visibility import KnitRules, header_rules
-from ...models.annotators.annotator import Annotator
-from ...models.annotators.lazy import UnaskedAnnotator
+from ...models.annotators.annotator import Annotator, UnaskedAnnotator
 from ...models.sources import STAND_IN_NAME
 from ...settings.models import Models
 from ...settings.project import Project, load_project, project_finder

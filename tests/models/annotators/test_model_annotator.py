@@ -188,7 +188,6 @@ def test_nothing_good_in_two_replies_is_an_error_and_not_kept(server, tmp_path, 
     with pytest.raises(ModelError, match=said) as error:
         annotation(annotator, MEANS)
     assert "\x1b" not in str(error.value) and len(str(error.value)) < 300
-    assert annotator.stopped is None
     assert Cache(tmp_path).size().replies == 0
 
 

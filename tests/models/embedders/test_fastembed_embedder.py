@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.errors import ConfigError, ModelError
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
-from lmm_core.models.embedders.fastembed_models import list_models, models_folder
+from lmm_core.models.embedders.fastembed_models import FastEmbedder, list_models, models_folder
 from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.models import Models
@@ -211,7 +210,7 @@ def refuse(*arguments, **more):
     raise OSError("no network in this test")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 from lmm_core.errors import ModelError
-from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
+from lmm_core.models.embedders.fastembed_models import FastEmbedder
 from lmm_core.models.embedders.fastembed_models import get_model
 from lmm_core.models.names import ModelName
 try:

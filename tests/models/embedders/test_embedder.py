@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
 from lmm_core.models.cache import Cache, CacheSize
-from lmm_core.models.embedders.cached_embedder import MOST_TEXTS, CachedEmbedder
-from lmm_core.models.embedders.embedder import Embedder
+from lmm_core.models.embedders.embedder import MOST_TEXTS, CachedEmbedder, Embedder
 
 ROOT = Path(__file__).parents[3]
 
@@ -65,7 +64,7 @@ def test_a_text_is_embedded_once(cache):
     first = embed(embedder, ["a", "bb", "a"])
     assert embed(embedder, ["bb", "a", "ccc"]) == [first[1], first[0], embed(embedder, ["ccc"])[0]]
     assert model.seen == ["a", "bb", "ccc"]
-    assert (embedder.hits, embedder.embedded, warnings) == (4, 3, [])
+    assert warnings == []
     assert isinstance(embedder, Embedder)
     assert (embedder.name, embedder.window) == ("test/lengths", 100)
 
