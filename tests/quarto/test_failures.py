@@ -24,7 +24,7 @@ pytestmark = [
 ]
 BLOCK = "::: {.lmm .content-hidden}\n``` yaml\ntype: solution\n```\n:::\n"
 NOTES = f"# A\n\nStays.\n\n{BLOCK}\nAnswer: 4242.\n\n::: callout-note\n{BLOCK}\nGONE inside.\n\nStays.\n:::\n"
-FORMATS = {"html": "html", "docx": "docx", "revealjs": "html", "gfm": "md", "epub": "epub"}
+FORMATS = {"html": "html", "revealjs": "html", "gfm": "md", "epub": "epub"}
 
 
 def folder_of(tmp_path, settings=""):
@@ -65,8 +65,9 @@ def check(done, folder, reason):
     assert "4242" not in made and "GONE" not in made
 
 
-@pytest.mark.parametrize("kind", ["website", "book", "default"])
-@pytest.mark.parametrize("matter", ["missing", "rubbish", "another program"])
+@pytest.mark.parametrize(
+    ("kind", "matter"), [("website", "missing"), ("book", "rubbish"), ("default", "another program")]
+)
 def test_a_project(kind, matter, tmp_path):
     program, reason = PROGRAMS[matter]
     title = {"website": "website: {title: T}\n", "book": "book: {title: T, chapters: [index.qmd]}\n", "default": ""}

@@ -1,12 +1,10 @@
 """What is left out of the notes is found wherever it stands in the output, and nothing else is."""
 
 import base64
-import bz2
 import codecs
 import gzip
 import io
 import json
-import lzma
 import re
 import shutil
 import tarfile
@@ -20,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import convert, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.quarto.extension import box_files
 from lmm_core.quarto.leaks import look_for_leaks
@@ -64,10 +62,7 @@ LEAKING = {
     "attribute.html": '<meta name="description" content="Twelve students forgot their umbrellas on the train">',
     "comment.html": "<!-- Twelve students forgot their umbrellas on the train -->",
     "script.html": '<script>x = "Twelve students forgot their\\u0020umbrellas\\non the train"</script>',
-    "broken.json": '[{"text": "Twelve students forgot\\ntheir umbrellas on the train"}',
-    "keys.json": json.dumps({"Twelve students forgot\ntheir umbrellas on the train": 1}),
     "notes.ipynb": json.dumps({"cells": [{"source": ["Twelve students forgot\n", "their umbrellas on the train"]}]}),
-    "app.js.map": json.dumps({"sourcesContent": ["<p>Twelve students forgot\ntheir umbrellas on the train"]}),
     "index.js": 'var x = {"a": "Twelve students forgot\\ntheir umbrellas \\u003cb>on</b> the train"}',
     "style.css": 'p::after {content: "Twelve students forgot their\\20 umbrellas on the train"}',
     "notes.llms.md": "> **Twelve students** forgot their\n> umbrellas on the *train*",
@@ -77,12 +72,9 @@ LEAKING = {
     "mail.html": '<a href="mailto:a@b.c?body=Twelve%20students%20forgot%20their%20umbrellas%20on%20the%20train">',
     "self.html": f'<iframe src="data:text/html;base64,{b64encode(HIDDEN).decode()}"></iframe>',
     "wide.html": codecs.BOM_UTF16_LE + HIDDEN.decode().encode("utf-16-le"),
-    "wide-be.html": HIDDEN.decode().encode("utf-16-be"),
     "nul.html": HIDDEN.replace(b"Twelve", b"Twe\0lve"),
     "data.bin": b"\0\1\2" + HIDDEN,
     "search.json.gz": gzip.compress(HIDDEN),
-    "notes.bz2": bz2.compress(HIDDEN),
-    "notes.xz": lzma.compress(HIDDEN),
 }
 
 
@@ -104,9 +96,6 @@ def tarred(mode="w", **members):
     return packed.getvalue()
 
 
-# Archives, each with the member that a leak is told of
-
-
 def leaks(output, source="notes.md", rules=None, logger=None):
     project = Project(Path(), rules=rules or KnitRules())
     return look_for_leaks(Path(output), [Path(source)], project, logger).leaks
@@ -124,7 +113,6 @@ def test_a_leak_is_found_in_every_kind_of_file():
 def test_a_leak_is_found_in_archives():
     archives = {
         "a.tar": (tarred(notes_qmd=HIDDEN), "notes.qmd"),
-        "a.tar.xz": (tarred("w:xz", notes_qmd=HIDDEN), "notes.qmd"),
         "b.zip": (zipped(a_tgz=tarred("w:gz", notes_qmd=HIDDEN)), "a.tgz/notes.qmd"),
         "c.docx": (
             zipped(document_xml=b"<w:t>Twelve students for</w:t><w:t>got their umbrellas on</w:t>"),
@@ -146,12 +134,11 @@ def test_a_leak_is_found_in_archives():
     [
         ("cut.tgz", tarred("w:gz", notes_qmd=HIDDEN * 99)[:60]),
         ("odd.7z", b"7z\xbc\xaf\x27\x1c" + HIDDEN),
-        ("nul.html", b"<p>a\0b</p>"),
         ("broken.epub", b"no archive"),
         pytest.param("bomb.gz", lambda: gzip.compress(bytes(300_000_000), 1), marks=pytest.mark.slow),
         pytest.param("bomb.zip", lambda: zipped(a=bytes(200_000_000), b=bytes(200_000_000)), marks=pytest.mark.slow),
     ],
-    ids=["cut", "7z", "NUL", "no archive", "gzip bomb", "zip bomb"],
+    ids=["cut", "7z", "no archive", "gzip bomb", "zip bomb"],
 )
 def test_what_is_not_looked_into_is_warned_of(name, data):
     write("notes.md", NOTES)
@@ -170,7 +157,7 @@ NOT_LEAKING = (
 )
 
 
-@pytest.mark.parametrize("part", ["Answer: 42.", "- yes\n- no\n- maybe", "## Hint\n\nTwo."])
+@pytest.mark.parametrize("part", ["- yes\n- no\n- maybe", "## Hint\n\nTwo."])
 def test_short_parts_are_looked_for_with_what_stands_beside_them(part, pandoc):
     write("notes.md", AROUND.format(f"::: exercise\n{part}\n:::"))
     for folder, option in (("good", "-F lmm-knit"), ("bad", "")):
@@ -185,7 +172,6 @@ def test_short_parts_are_looked_for_with_what_stands_beside_them(part, pandoc):
 def test_a_short_part_is_looked_for_as_an_element():
     elements = [
         "<p>Answer: <b>42</b>.</p>",
-        "<ul><li>x</li><li><p>Answer: 42.</p></li></ul>",
         "<table><tr><td>Answer: 42</td></tr></table>",
         '<h2 class="x"><span class="header-section-number">1.2</span> Answer: 42</h2>',
     ]
@@ -199,13 +185,11 @@ def test_a_short_part_is_looked_for_as_an_element():
     ("part", "element"),
     [
         ("Answer: 42.", "<p>The answer: 42 of them came.</p>"),
-        ("B", "<h2>B</h2>"),
         ("Yes", "<table><tr><td>Yes</td></tr></table><div class='cell-output'></div>"),
         ("## References", '<h2 class="anchored quarto-appendix-heading">References</h2>'),
         ("2", "<h2>2 B</h2><ol><li>2</li></ol>"),
-        ("End.", "<p>End.</p>"),
     ],
-    ids=["in a sentence", "the notes' heading", "put out by code", "Quarto's heading", "a number", "the notes' words"],
+    ids=["in a sentence", "put out by code", "Quarto's heading", "a number"],
 )
 def test_short_words_by_themselves_are_no_leak(part, element):
     write("notes.md", AROUND.format(f"::: exercise\n{part}\n:::"))
@@ -218,33 +202,20 @@ def test_a_heading_is_looked_for_by_its_name():
     write("notes.md", f"# A\n\nKept.\n\n{section}")
     write("site/a.html", '<a href="a.html#the-umbrella-problem">1</a>')
     write("site/search.json", '[{"objectID": "a.html", "href": "a.html#the-umbrella-problem"}]')
-    assert {(leak.file.name, leak.text, leak.line) for leak in leaks("site")} == {
-        ("a.html", "The umbrella problem", 11), ("search.json", "The umbrella problem", 11)
-    }  # fmt: skip
+    assert {(leak.file.name, leak.line) for leak in leaks("site")} == {("a.html", 11), ("search.json", 11)}
     write("notes.md", f'# A\n\nSee <a href="#the-umbrella-problem">there</a>.\n\n{section}')
     assert leaks("site") == []  # the notes name it themselves
-
-
-UNREAD = "::: exercise\nTwelve students forgot their umbrellas on the train to Basel.\n:::\n"
 
 
 # The data of an ask box
 
 
-@pytest.mark.parametrize(("include", "count"), [(["exercise"], 0), ([], 1)])
-def test_the_data_of_an_ask_box_may_hold_what_it_includes(include, count):
-    write("notes.md", UNREAD)
-    write("site/lmm-ask/data.js", "x('Twelve students forgot their umbrellas on the train')")
-    ask = AskBoxSettings(include=frozenset(include))
-    assert len(look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), ask=ask).leaks) == count
-
-
-def test_the_data_of_an_ask_box_may_hold_the_questions_of_what_stays_in():
+def test_the_data_of_an_ask_box_may_hold_what_it_includes_and_the_questions_of_what_stays_in():
     write("notes.md", NOTES)
-    write("site/lmm-ask/data.js", "x('Why would anybody prefer the median over the mean in a report?')")
-    sources, project = [Path("notes.md")], Project(Path())
-    assert look_for_leaks(Path("site"), sources, project, ask=AskBoxSettings()).leaks == []
-    assert len(look_for_leaks(Path("site"), sources, project).leaks) == 1
+    question = "Why would anybody prefer the median over the mean in a report?"
+    write("site/lmm-ask/data.js", f"x('Twelve students forgot their umbrellas on the train', '{question}')")
+    for ask, count in ((AskBoxSettings(include=frozenset({"exercise"})), 0), (AskBoxSettings(), 1), (None, 2)):
+        assert len(look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), ask=ask).leaks) == count
 
 
 # What is included, and what cells make
@@ -295,13 +266,6 @@ def test_words_that_meet_where_a_part_was_are_no_leak():
     assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
 
 
-def test_a_later_place_of_a_part_is_told_by_the_words_that_were_found():
-    write("notes.md", NOTES)
-    write("site/page.html", "<p>He asked: What is the <em>median</em> of their regret?</p>")
-    [leak] = leaks("site")
-    assert leak.text == "what is the median of their"
-
-
 def test_a_slip_fails_the_check_though_nothing_is_found():
     write("_site/page.html", "<p>Nothing.</p>")
     write("notes.md", "# A\n\n::: excercise\nTwelve students forgot their umbrellas on the train.\n:::\n")
@@ -311,16 +275,10 @@ def test_a_slip_fails_the_check_though_nothing_is_found():
 
 
 def test_what_stays_in_the_notes_is_no_leak():
-    """What the filter lets through, what is kept, what the same or another chapter says."""
+    """What is kept, what the same or another chapter says."""
     write("notes.md", NOTES)
-    done = run("lmm knit notes.md -o knitted/notes.md")
-    assert done.returncode == 0
-    done = run("lmm leak-check knitted notes.md")
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.decode() == "looked in 1 file for 4 parts left out of the notes: none found\n"
     write("site/page.html", f"<p>{SECRET}</p><p>Why would anybody prefer the median over the mean?</p>")
-    for keep in ("exercise", "all"):
-        assert [leak.text[:9] for leak in leaks("site", rules=KnitRules(keep=frozenset({keep})))] == ["Why would"]
+    assert [leak.text[:9] for leak in leaks("site", rules=KnitRules(keep=frozenset({"exercise"})))] == ["Why would"]
     write("other.md", f"# Other\n\n{SECRET}\n\nWhy would anybody prefer the median over the mean?\n")
     assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
 
@@ -329,13 +287,6 @@ def test_a_header_cannot_keep():
     write("notes.md", NOTES.replace("title: Means", "title: Means\nlmm: {keep: exercise}"))
     write("site/page.html", f"<p>{SECRET}</p>")
     assert [leak.text[:6] for leak in leaks("site")] == ["Twelve"]
-
-
-def test_parts_too_short_to_tell_are_counted():
-    write("notes.md", "# A\n\n::: exercise\nc.\n:::\n")
-    write("site/a.html", "<p>c.</p>")
-    result = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
-    assert (result.leaks, result.parts, result.passed_over, result.files) == ([], 0, 1, 1)
 
 
 def test_math_references_and_lists_do_not_hide_a_leak():
@@ -365,34 +316,13 @@ def test_an_undecided_edit_and_a_broken_block():
     assert [leak.file.name for leak in leaks("site")] == ["new.txt", "yaml.txt"]
 
 
-SOLUTIONS = """# Means
-
-## Solution to exercise 3
-
-Seven.
-
-::: solution
-Eight.
-:::
-
-<details><summary>Answer</summary>Nine.</details>
-
-## The solution of equations
-
-## Lösungen {#l}
-"""
-
-
 def test_parts_that_look_like_solutions_are_told_where_nothing_is_marked():
-    write("notes.md", SOLUTIONS)
+    html = "<details><summary>Answer</summary>Nine.</details>"
+    write("notes.md", f"## Solution to exercise 3\n\n::: solution\n8\n:::\n\n{html}\n\n## The solution of equations\n")
     write("site/page.html", "<p>Seven.</p>")
     done = run("lmm leak-check site notes.md")
     assert done.returncode == 0
-    assert done.stderr.decode() == (
-        "looked in 1 file: nothing is marked as left out\n"
-        "4 parts look like solutions and are published: notes.md:3, notes.md:7, notes.md:11, notes.md:15. "
-        "To leave one out: ::: exercise … :::\n"
-    )
+    assert b"3 parts look like solutions and are published: notes.md:1, notes.md:3, notes.md:7." in done.stderr
     write("other.md", "::: exercise\nWhy would anybody count the umbrellas on a train?\n:::\n")
     assert "look like solutions" not in run("lmm leak-check site notes.md other.md").stderr.decode()
 
@@ -445,14 +375,7 @@ def test_a_pdf():
 # Properties
 
 WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyzäöüß", min_size=2, max_size=9), min_size=8, max_size=30)
-WRAPPED = {
-    "a.html": "<p>{}</p>",
-    "b.json": '["{}"]',
-    "c.md": "*{}*",
-    "d.js": 'x = "{}"',
-    "e.xml": "<a>{}</a>",
-    "f.txt": "{}",
-}
+WRAPPED = {"a.html": "<p>{}</p>", "b.json": '["{}"]', "c.md": "*{}*", "d.js": 'x = "{}"'}
 
 
 @given(WORDS, st.sampled_from(["::: exercise\n{}\n:::\n", "---\ntype: topic\n---\n\n{}\n", "## T {{.x}}\n\n---\nquestions: {}\n---\n"]),
@@ -489,10 +412,7 @@ def test_the_command_tells_where():
     write("_site/page.html", f"<p>{SECRET}</p>")
     done = run("lmm leak-check _site")
     assert done.returncode == 1
-    assert done.stdout.decode() == (
-        '_site/page.html: notes.md:21: "Twelve students forgot their umbrellas on the train…"\n'
-    )
-    assert "looked in 1 file for 4 parts left out of the notes: 1 found" in done.stderr.decode()
+    assert b'_site/page.html: notes.md:21: "Twelve students forgot their umbrellas' in done.stdout
 
 
 def test_sources_are_those_of_the_project_with_what_they_include():
@@ -532,8 +452,8 @@ def test_cells_that_the_browser_runs():
 
 @pytest.mark.parametrize(
     "page",
-    ["<p>&#" + "9" * 5000 + ";</p>", '<a ="' + " " * 40_000 + ">", "<script>" * 40_000, "<!-- lmx " * 100_000],
-    ids=["number", "blanks", "scripts", "comments"],
+    ["<p>&#" + "9" * 5000 + ";</p>", '<a ="' + " " * 40_000 + ">", "<!-- lmx " * 100_000],
+    ids=["number", "blanks", "comments"],
 )
 def test_hostile_pages_are_read_in_a_moment(page):
     write("notes.md", "# A\n\nKept.\n\n::: exercise\nAnswer: 42.\n:::\n")
@@ -542,21 +462,8 @@ def test_hostile_pages_are_read_in_a_moment(page):
         assert leaks("site") == []
 
 
-def test_comments_that_no_filter_took_out_are_found():
-    write("notes.md", serialize_blocks(convert(parse_markdown_text(NOTES), "comment")))
-    for filters, status in (("", 1), ("-F lmm-knit", 0)):
-        Path("site").mkdir(exist_ok=True)
-        assert run(f"pandoc {filters} notes.md -o site/notes.html").returncode == 0
-        done = run("lmm leak-check site notes.md")
-        assert done.returncode == status
-        assert done.stdout.count(b"Why would anybody prefer the median") == status
-
-
-SHORT_COMMENTS = "# A\n\n<!-- lmm\ntype: exercise\n-->\n\nKept.\n\n<!-- lmm\nk: v\n-->\n\nKept, too.\n"
-
-
 def test_a_comment_of_metadata_is_found_however_short_it_is():
-    write("notes.md", SHORT_COMMENTS)
+    write("notes.md", "# A\n\n<!-- lmm\ntype: exercise\n-->\n\nKept.\n\n<!-- lmm\nk: v\n-->\n\nKept, too.\n")
     page = "<p>Before.</p>\n<!-- lmm\nk: v\n-->\n<p>Kept, too.</p>"
     write("site/notes.html", page)
     with zipfile.ZipFile("site/notes.epub", "w") as book:
@@ -564,11 +471,9 @@ def test_a_comment_of_metadata_is_found_however_short_it_is():
     write("site/other.html", "<p>\n<!--lmm type: exercise-->")
     done = run("lmm leak-check site notes.md")
     assert done.returncode == 1
-    assert done.stdout.decode().splitlines() == [
-        'site/notes.epub (text/ch1.xhtml): site/notes.epub:2: "<!-- lmm k: v…"',
-        'site/notes.html: site/notes.html:2: "<!-- lmm k: v…"',
-        'site/other.html: site/other.html:2: "<!--lmm type: exercise…"',
-    ]
+    assert [line.partition(": ")[0] for line in done.stdout.decode().splitlines()] == [
+        "site/notes.epub (text/ch1.xhtml)", "site/notes.html", "site/other.html"
+    ]  # fmt: skip
 
 
 def test_what_only_speaks_of_comments_of_metadata_is_no_leak():

@@ -5,15 +5,12 @@ import os
 import re
 import shutil
 import subprocess
-import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 
-from lmm_core.quarto.options import OPTIONS
 from tests.commands import BIN, text, write
-from tests.quarto.test_recorded import EVERY_OPTION
 
 ROOT = Path(__file__).parents[2]
 QUARTO = shutil.which("quarto")
@@ -38,9 +35,9 @@ METADATA = [
 STAYS = ["Before you run it", "Two spreads that are easily confused", "A spreadsheet", "Do not be alarmed if a program"]
 
 
-def do(*command, folder, path=None):
+def do(*command, folder):
     """Run a command in a project, with our commands on PATH; what it says is in `stdout`."""
-    path = path or f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env={**os.environ, "PATH": path}, timeout=600)  # fmt: skip
 
@@ -62,23 +59,19 @@ def added(folder):
     return book
 
 
-def initialized(folder):
+@pytest.fixture
+def book(tmp_path):
     """The book with the extension that `lmm init --quarto` brings."""
-    book = copied(folder)
+    book = copied(tmp_path)
     done = do("lmm", "init", "--quarto", folder=book)
     assert done.returncode == 0, done.stdout
     return book
 
 
-@pytest.fixture
-def book(tmp_path):
-    return initialized(tmp_path)
-
-
-@pytest.fixture(scope="module", params=[added, initialized], ids=["quarto add", "lmm init --quarto"])
-def site(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
     """The book, rendered."""
-    book = request.param(tmp_path_factory.mktemp("course"))
+    book = added(tmp_path_factory.mktemp("course"))
     done = do("quarto", "render", folder=book)
     assert done.returncode == 0, done.stdout
     return book
@@ -128,32 +121,6 @@ def test_the_instructors_version(book):
     done = do("lmm", "leak-check", "_instructor", folder=book)
     assert done.returncode == 1
     assert "02-describing.md:" in done.stdout
-
-
-def tools(folder, *names):
-    """A PATH with Quarto and those of our commands that are named."""
-    folder.mkdir()
-    for target in (QUARTO, *(BIN / name for name in names)):
-        (folder / Path(target).name).symlink_to(target)
-    path = os.pathsep.join([str(folder), "/usr/bin", "/bin"])
-    if shutil.which("lmm-knit", path=path):
-        pytest.skip("lmm-knit is installed for all users")
-    return path
-
-
-@pytest.mark.parametrize(
-    ("there", "said"),
-    [
-        (["lmm"], "The page was not made. The command lmm-knit, which leaves RAG-only material out, was not found."),
-        ([], "LM markdown: The command lmm was not found. Install the package lmm-markdown"),
-    ],
-    ids=["lmm-knit", "lmm"],
-)
-def test_a_missing_command_is_said_in_one_sentence(book, tmp_path, there, said):
-    done = do("quarto", "render", folder=book, path=tools(tmp_path / "tools", *there))
-    assert done.returncode != 0
-    assert said in done.stdout
-    assert "Traceback" not in done.stdout
 
 
 def test_a_leak_fails_the_render(book):
@@ -210,11 +177,11 @@ SOLUTIONS = (
 )
 
 
-def render(kind, *words, lmm=(), **more):
+def render(kind, *words, **more):
     """Render a small project, with other pages where some are given; what Quarto says, and its status."""
     names = {"index.qmd": "# Start\n\nWords.\n", "part/means.qmd": MEANS, "part/spread.qmd": SPREAD} | more
     book = {"book": {"title": "B", "chapters": list(names)}}
-    settings = {"project": {"type": kind}, "filters": ["lmm"], "lmm": {"index": True, **dict(lmm)}}
+    settings = {"project": {"type": kind}, "filters": ["lmm"], "lmm": {"index": True}}
     write("_quarto.yml", yaml.safe_dump(settings | (book if kind == "book" else {})))
     for name, content in names.items():
         write(name, content)
@@ -237,30 +204,8 @@ def test_boxes_references_and_whole_pages(kind, site):
     assert "solutions.qmd:8" in do("lmm", "search", "the text of a solution", folder=".").stdout
 
 
-def test_boxes_and_references_in_word():
-    assert render("website", "part/means.qmd", "--to", "docx").returncode == 0
-    with zipfile.ZipFile("_site/part/means.docx") as archive:
-        words = re.sub(r"<[^>]+>", "", archive.read("word/document.xml").decode())
-    assert "See […] and the practice. Kept." in words
-    assert "SECRET" not in words and "Task" not in words and "Try it" not in words
-
-
-def test_no_option_is_warned_of():
-    """In the project's file, and in a header those that a document may say."""
-    assert EVERY_OPTION.keys() == OPTIONS.keys()
-    own = {key: value for key, value in EVERY_OPTION.items() if key != "keep"}
-    page = f"---\n{yaml.safe_dump({'lmm': own})}---\n\n{SPREAD}"
-    options = EVERY_OPTION | {"index": False, "keep": []}
-    done = render("website", "part/spread.qmd", "--to", "html", lmm=options, **{"part/spread.qmd": page})
-    assert done.returncode == 0, done.stdout
-    assert "lmm-knit: warning" not in done.stdout
-    assert "unknown option" not in done.stdout
-
-
-@pytest.mark.parametrize("kind", ["book", "website"])
-def test_slips_stop_the_render(kind):
-    done = render(kind, **{"part/spread.qmd": "# Second\n\n::: excercise\nText.\n:::\n"})
+def test_slips_stop_the_render():
+    done = render("website", **{"part/spread.qmd": "# Second\n\n::: excercise\nText.\n:::\n"})
     assert done.returncode != 0
     assert "part/spread.qmd:3: unknown class 'excercise': did you mean 'exercise'?" in done.stdout
-    assert not os.path.exists("_book")
     assert not os.path.exists("_site")

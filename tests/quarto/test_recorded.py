@@ -32,9 +32,9 @@ def handed_over(name):
     return json.loads(text(RECORDED / f"{recording(name)}.json"))
 
 
-def knit_run(name, project, ast, target):
+def knit_run(name, project, ast):
     """The run of `lmm-knit` on a chapter, as Quarto starts it."""
-    return subprocess.run(["lmm-knit", target], input=json.dumps(ast or handed_over(name)).encode(),
+    return subprocess.run(["lmm-knit", "html"], input=json.dumps(ast or handed_over(name)).encode(),
                           capture_output=True, env={**os.environ, **environment(name, project)},
                           cwd=(project / name).parent)  # fmt: skip
 
@@ -44,9 +44,9 @@ def environment(name, project):
     return {key: value.replace("PROJECT", str(project)) for key, value in said.items()}
 
 
-def knit(name, project, ast=None, target="html"):
+def knit(name, project, ast=None):
     """What `lmm-knit` makes of a chapter, and what it says."""
-    done = knit_run(name, project, ast, target)
+    done = knit_run(name, project, ast)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout), done.stderr.decode()
 
@@ -112,7 +112,7 @@ def test_the_shim_does_the_same(name, project, pandoc):
 
 def refused(name, project, ast=None):
     """What `lmm-knit` says where it makes no page."""
-    done = knit_run(name, project, ast, "html")
+    done = knit_run(name, project, ast)
     assert (done.returncode, done.stdout) == (1, b"")
     return done.stderr.decode()
 
@@ -120,11 +120,10 @@ def refused(name, project, ast=None):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("::: excercise\nText.\n:::\n", "unknown class 'excercise': did you mean 'exercise'?"),
         ("{{< include _more.qmd >}}\n", "_more.qmd:3: unknown key 'typ': did you mean 'type'?"),
         ("::: lmm\n```yaml\n- type: exercise\n```\n:::\n\nText.\n", "put this in its place:\ntype: exercise\n"),
     ],
-    ids=["class", "key", "list"],
+    ids=["key", "list"],
 )
 def test_a_slip_stops_the_page(project, source, message):
     """Where there is no project, nobody has looked before."""
@@ -143,13 +142,8 @@ def test_a_reader_without_divs_stops_the_page_of_a_short_exercise(project):
         knit("part/chapter", project)
 
 
-@pytest.mark.parametrize("target", ["html", "docx"])
-def test_references_to_what_is_gone_are_told_with_file_and_line(target, project):
-    ast = handed_over("part/chapter")
-    if target == "docx":  # its metadata has no version of Quarto's, as HTML's has
-        ast["meta"].pop("quarto-version")
-        ast["meta"]["quarto_pandoc_reader_opts"] = as_meta({"columns": "72"})
-    told = knit("part/chapter", project, ast, target)[1]
+def test_references_to_what_is_gone_are_told_with_file_and_line(project):
+    told = knit("part/chapter", project)[1]
     assert "lmm-knit: part/chapter.qmd:104: warning: a reference to `sec-practice`" in told
 
 
@@ -180,7 +174,6 @@ def test_no_option_of_a_project_is_warned_of(project):
 @pytest.mark.parametrize(
     ("place", "own"),
     [
-        ("_quarto.yml", {"ask": False}),
         ("_quarto-teacher.yml", {"div-types": "other"}),
         ("part/_metadata.yml", {"ask": False}),
     ],
@@ -211,15 +204,6 @@ def test_quartos_own_divs_stay_where_the_last_section_goes(project):
     out, _ = knit("part/chapter", project, ast)
     assert "EXERCISE" not in json.dumps(out)
     assert [block["c"][0][0] for block in out["blocks"][-2:]] == ["quarto-navigation-envelope", "quarto-meta-markdown"]
-
-
-def test_native_blocks_stop_the_page(project):
-    path = project / "cells.qmd"
-    div, native = "::: {.lmm .content-hidden}\n``` yaml\n", "---\n"
-    write(path, text(path).replace(div, native).replace("```\n:::\n\nA p", "---\n\nA p"))
-    ast = handed_over("cells")
-    ast["meta"]["type"] = as_meta("topic")
-    assert "lmm convert --to div" in refused("cells", project, ast)
 
 
 def test_a_reader_of_quartos_own_says_nothing_about_the_file(project, pandoc):

@@ -65,24 +65,12 @@ def test_divs_pass_and_nothing_is_written(project):
     assert times(project) == before
 
 
-@pytest.mark.parametrize(
-    ("said", "problem"),
-    [
-        ("", "`filters` does not name lmm"),
-        ("format: {html: {filters: [lmm]}}\n", "`filters` names lmm for some formats only"),
-    ],
-)
-def test_pages_that_would_not_be_filtered_stop_the_render(project, said, problem):
-    path = project / "_quarto.yml"
-    write(path, text(path).replace("filters: [lmm]\n", said))
-    done = script("pre", project)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"_quarto.yml: {problem}, so pages would show what is left out")
-
-
-def test_a_page_may_name_the_filter_itself(project):
+def test_pages_that_would_not_be_filtered_stop_the_render_unless_they_name_the_filter(project):
     path = project / "_quarto.yml"
     write(path, text(path).replace("filters: [lmm]\n", ""))
+    done = script("pre", project)
+    assert done.returncode == 1
+    assert done.stderr.startswith("_quarto.yml: `filters` does not name lmm, so pages would show what is left out")
     write(project / "part" / "chapter.qmd", "---\nfilters: [lmm]\n---\n\n# A\n\nText.\n")
     assert script("pre", project).returncode == 0
 
@@ -92,15 +80,12 @@ def test_a_page_may_name_the_filter_itself(project):
     [
         (NATIVE, "part/chapter.qmd:5: "),
         ("# A\n\n{{< include /part/_part.qmd >}}\n", "part/_part.qmd:5: "),
-        ("# A\n\n::: note\n\n---\ntype: exercise\n---\n\nText.\n:::\n", "part/chapter.qmd:5: "),
         (f"# A\n\n{BROKEN}\n## Practice\n\nCompute.\n", "part/chapter.qmd:6: "),
-        (f"# A\n\n::: note\n{BROKEN}\nCompute.\n:::\n", "part/chapter.qmd:4: "),
         (DIVS.replace("type: exercise", "- type: exercise\n- note: b"), "in its place:\ntype: exercise\nnote: b\n"),
-        (DIVS.replace("type:", "typ:"), "part/chapter.qmd:7: unknown key 'typ': did you mean 'type'?"),
         ("::: solutons\nText.\n:::\n", "part/chapter.qmd:1: unknown class 'solutons': did you mean 'solution'?"),
         ("---\nlmm:\n  kep: x\n---\n\n# A\n", "part/chapter.qmd: unknown option `lmm.kep`"),
     ],
-    ids=["native", "included", "in a div", "broken", "broken in a div", "list", "key", "class", "option"],
+    ids=["native", "included", "broken", "list", "class", "option"],
 )
 def test_what_would_show_an_exercise_stops_the_render(project, source, message):
     write(project / "exercises.qmd", "# E\n\n::: {.rag-only type=solution}\nText.\n:::\n")
@@ -119,21 +104,10 @@ def test_a_notebook_is_checked_and_left_alone(project):
     done = script("pre", project, **files)
     assert done.returncode == 1
     assert "nb.ipynb:5: Quarto would forget the place of this metadata block" in done.stderr
-    assert "lmm convert" not in done.stderr
     source = notebook(cell(DIVS))
     write(project / "nb.ipynb", source)
     done = script("pre", project, **files)
-    assert done.returncode == 0
-    assert "not annotated" in done.stderr
-    assert text(project / "nb.ipynb") == source
-
-
-def test_programs_that_are_rendered_are_said(project):
-    """Quarto renders those with remarks that hold markdown."""
-    write(project / "lesson.py", "# %% [markdown]\n# Text.\n")
-    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="index.qmd\nlesson.py")
-    assert done.returncode == 0
-    assert "lesson.py: warning: This file is rendered, but neither checked nor indexed." in done.stderr
+    assert (done.returncode, text(project / "nb.ipynb")) == (0, source)
 
 
 def test_the_one_command_mends_all(project):
@@ -155,12 +129,6 @@ def test_the_inputs_that_quarto_names_are_looked_at(project):
     names = write(project / "list of files.txt", "index.qmd\ncells.qmd\n")
     environment = {"QUARTO_PROJECT_INPUT_FILES": "", "QUARTO_USE_FILE_FOR_PROJECT_INPUT_FILES": str(names)}
     assert "cells.qmd:5: " in script("pre", project, **environment).stderr
-
-
-def test_words_that_are_allowed_are_no_slips(project):
-    write(project / "part" / "chapter.qmd", "---\ntitle: T\n---\n\n---\n\nText.\n\n---\n\n::: solutons\nText.\n:::\n")
-    write(project / "config.toml", '[knit]\nallowed_words = ["solutons"]\n')
-    assert script("pre", project).returncode == 0
 
 
 def test_what_quarto_takes_for_a_block(project):
@@ -185,34 +153,24 @@ def test_annotating(project):
     before = times(project)
     assert script("pre", project).returncode == 0
     assert times(project) == before
-    document = f"---\nlmm:\n  annotate: false\n  save: x.md\n---\n\n# A\n\n{PROSE * 5}\n"
-    write(project / "part" / "chapter.qmd", document)
-    assert script("pre", project).returncode == 0
-    assert text(project / "part" / "chapter.qmd") == document
-
-
-def test_what_cannot_be_annotated_stops_no_render(project):
-    options(project, "lmm:\n  annotate: true\n")
     write(project / "part" / "chapter.qmd", f"# What is a residual?\n\n{PROSE * 5}\n").chmod(0o444)
-    done = script("pre", project)
+    done = script("pre", project)  # what cannot be annotated stops no render
     assert done.returncode == 0
     assert "part/chapter.qmd: not annotated: read-only" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("stage", "lines", "said"),
     [
-        ("lmm:\n  anotate: true\n", "_quarto.yml: unknown option `lmm.anotate` (known: keep, div-types, annotate,"),
-        ("lmm: [\n", "_quarto.yml"),
+        ("pre", "lmm:\n  anotate: true\n", "_quarto.yml: unknown option `lmm.anotate` (known: keep,"),
+        ("post", "lmm: [\n", "_quarto.yml"),
     ],
 )
-@pytest.mark.parametrize("stage", ["pre", "post"])
 def test_wrong_options_are_refused(project, stage, lines, said):
     options(project, lines)
     done = script(stage, project)
     assert done.returncode == 1
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    assert said in done.stderr and "Traceback" not in done.stderr
 
 
 # After
@@ -222,36 +180,25 @@ def test_the_rendered_files_are_indexed(project):
     done = script("post", project)
     assert done.returncode == 0, done.stderr
     assert indexed(project) == {"part/chapter"}
-    assert "index: 1 document unchanged" in script("post", project).stderr
+    write(project / "outputs.txt", "_book/cells.html\n_book/index.html\n")
+    write(project / "inputs.txt", "cells.qmd\nindex.qmd\n")
+    assert script("post", project, "file-list").returncode == 0  # the outputs stand in a file
+    assert indexed(project) == {"part/chapter", "cells.qmd", "index.qmd"}
     shutil.rmtree(project / ".lmm")
     options(project, "lmm:\n  index: false\n")
     assert script("post", project).returncode == 0
     assert not (project / ".lmm").exists()
 
 
-def test_the_outputs_may_stand_in_a_file(project):
-    write(project / "outputs.txt", "_book/cells.html\n_book/index.html\n")
-    write(project / "inputs.txt", "cells.qmd\nindex.qmd\n")
-    write(project / "cells.qmd", "# A\n\nA paragraph of text.\n\n{{< include part/_more.qmd >}}\n")
-    write(project / "part" / "_more.qmd", "::: exercise\nCompute the median of these nine values by hand.\n:::\n")
-    assert script("post", project, "file-list").returncode == 0
-    assert indexed(project) == {"cells.qmd", "index.qmd", "part/_more.qmd"}
-
-
 def test_a_leak_fails_the_render(project):
     write(project / "part" / "chapter.qmd", DIVS)
-    write(project / "_quarto-instructor.yml", "lmm:\n  keep: exercise\n")
     page = write(project / "_book" / "part" / "chapter.html", f"<html><body><p>Text.</p><p>{TASK}.</p></body></html>")
     done = script("post", project)
     assert done.returncode == 1
     assert "part/chapter.qmd:13: " in done.stderr
     assert "_book/part/chapter.html" in done.stderr
-    assert done.stderr.splitlines()[-1] == (
-        "LM markdown: 1 part that is left out of the notes stands in 1 file of the site. The render has failed, "
-        "and _book/ still holds what it has made. Do not publish it."
-    )
+    assert done.stderr.splitlines()[-1].endswith("Do not publish it.")
     assert not (project / ".lmm").exists()  # the index is of the commit that is published
-    assert script("post", project, QUARTO_PROFILE="instructor").returncode == 0
     write(page, "<html><body><p>Text.</p></body></html>")
     assert script("post", project).returncode == 0
     write(project / "cells.qmd", f"# B\n\n{TASK}.\n")  # another page says it, which this render has not made
@@ -275,12 +222,9 @@ def test_a_full_render_forgets_files_that_are_gone(project):
         (f"{DIVS.partition('Text.')[2].partition('## ')[0].lstrip()}# {TASK}\n\nText.\n", f"<title>{TASK}</title>",
          "Write a `title:` into its header."),
         (f"---\ntitle: T\nfrom: gfm\n---\n\n::: exercise\n{TASK}.\n:::\n", f"<p>{TASK}</p>", "or write `from: markdown`."),
-        (f"---\ntitle: T\nformat: {{html: {{from: gfm+emoji}}}}\n---\n\n::: exercise\n{TASK}.\n:::\n", f"<p>{TASK}</p>",
-         "`from: gfm+emoji`"),
-        (f"---\ntitle: T\nfrom: markdown-smart\n---\n\n::: exercise\n{TASK}.\n:::\n", f"<p>{TASK}</p>", "Do not publish it."),
         (DIVS, f'<div id="quarto-embedded-source-code-modal"><p>{TASK}.</p></div>', "`code-tools`"),
     ],
-    ids=["title", "reader", "reader of a format", "none", "embedded source"],
+    ids=["title", "reader", "embedded source"],
 )  # fmt: skip
 def test_what_has_caused_a_leak_is_named(project, source, page, cause):
     write(project / "part" / "chapter.qmd", source)
@@ -290,14 +234,13 @@ def test_what_has_caused_a_leak_is_named(project, source, page, cause):
     assert cause in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("outputs", ["part/chapter.html", ""], ids=["named", "not named"])
-def test_a_project_without_an_output_folder(project, outputs):
+def test_a_project_without_an_output_folder(project):
     """Pages stand beside their sources, which are no leak; settings stand above."""
     write(project.parent / "config.toml", "[knit]\ndiv_types = ['solution']\n")
     write(project / "_quarto.yml", "project:\n  title: Notes\n")
     write(project / "part" / "chapter.qmd", f"# A\n\n::: solution\n{TASK}.\n:::\n")
     page = write(project / "part" / "chapter.html", "<p>Text.</p>")
-    said = {"QUARTO_PROJECT_OUTPUT_DIR": str(project), "QUARTO_PROJECT_OUTPUT_FILES": outputs}
+    said = {"QUARTO_PROJECT_OUTPUT_DIR": str(project), "QUARTO_PROJECT_OUTPUT_FILES": ""}
     done = script("post", project, **said)
     assert done.returncode == 0, done.stderr
     write(page, f"<p>{TASK}.</p>")
@@ -316,9 +259,8 @@ def bare_path(tmp_path):
     return str(folder)
 
 
-@pytest.mark.parametrize("stage", ["pre", "post"])
-def test_no_command_is_said_in_one_sentence(project, stage, tmp_path):
-    done = script(stage, project, PATH=bare_path(tmp_path))
+def test_no_command_is_said_in_one_sentence(project, tmp_path):
+    done = script("post", project, PATH=bare_path(tmp_path))
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "Install the package lmm-markdown" in done.stderr
@@ -337,23 +279,6 @@ def test_an_interrupted_render_ends_without_a_traceback(project, tmp_path):
     os.killpg(child.pid, signal.SIGINT)
     assert child.communicate(timeout=PATIENCE)[1] == ""
     assert child.returncode == 130
-
-
-NO_PROCESS = """
-import runpy, sys
-sys.addaudithook(lambda event, _: sys.exit("started") if event in ("subprocess.Popen", "os.posix_spawn") else None)
-runpy.run_path(sys.argv.pop(1), run_name="__main__")
-"""
-
-
-@pytest.mark.parametrize(("names", "started"), [({}, ""), ({"PYTHONPATH": "elsewhere"}, "started\n")])
-def test_no_second_python_is_started_where_the_script_has_that_of_the_command(names, started, project):
-    script = project / "_extensions" / "lmm" / "render.py"
-    path = os.pathsep.join([str(BIN), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "QUARTO_PROJECT_DIR": str(project), **names}
-    done = subprocess.run([BIN / "python", "-Ic", NO_PROCESS, script, "pre-render"], cwd=project, env=environment,
-                          capture_output=True, text=True)  # fmt: skip
-    assert (done.stderr, done.returncode) == (started, int(bool(started)))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")
