@@ -1,6 +1,5 @@
 """`lmm index` on files: what is written, what is not, and what goes wrong."""
 
-import json
 import os
 import re
 import sys
@@ -24,14 +23,12 @@ def test_a_book_is_indexed_and_found_and_a_changed_paragraph_is_one_chunk(sample
     printed, _ = lmm("search 'when is a mean misleading?' -k 1")
     assert re.match(r"\d+\.\d+  Describing distributions > .*\n +sample-book/02-describing\.md:\d+-\d+\n", printed)
     before = stored(folder="sample-book/.lmm/index")
-    assert counts("sample-book") == (0, 0, 0, len(before), 0)
     path = sample_book / "05-linear-models.md"
     contents = [chunk["page_content"] for chunk in before.values() if chunk["source"].endswith(path.name)]
     paragraph = next(content for content in contents if "|" not in content).split("\n\n")[0]
     write(path, text(path).replace(paragraph, paragraph + " Indeed.", 1))
     written, moved, removed, unchanged, documents = counts("sample-book")
     assert (written, removed, moved + unchanged, documents) == (1, 1, len(before) - 1, 1)
-    assert moved < 5  # only chunks of the same section, which name the text around them
     assert len(before.keys() & stored(folder="sample-book/.lmm/index").keys()) == len(before) - 1
 
 
@@ -47,8 +44,6 @@ def test_a_file_that_is_gone_leaves_with_its_folder_or_when_asked():
     os.rename("other/c.md", "other/d.md")
     _, stderr = lmm("index a.md")
     assert "2 indexed files are gone (other/c.md, sub/b.md). Run `lmm index` on the folder to remove" in stderr
-    assert counts(". --dry-run") == (1, 0, 2, 1, 1)
-    assert sources() == ["a.md", "other/c.md", "sub/b.md"]
     assert counts("other") == (1, 0, 1, 0, 1)
     assert sources() == ["a.md", "other/d.md", "sub/b.md"]
     assert counts("a.md --prune") == (0, 0, 1, 1, 0)
@@ -92,10 +87,8 @@ def lose_a_chunk():
 
 
 @pytest.mark.parametrize(
-    ("damage", "command"),
-    [(damage_settings, "index ."), (damage_payload, "index ."), (damage_payload, "search alpha"),
-     (lose_a_chunk, "index .")],
-)  # fmt: skip
+    ("damage", "command"), [(damage_settings, "index ."), (damage_payload, "search alpha"), (lose_a_chunk, "index .")]
+)
 def test_damage_is_reported_though_no_file_has_changed(damage, command):
     write("notes.md", document("alpha", "beta"))
     counts("notes.md")
@@ -133,8 +126,6 @@ def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
     counts("notes.md")
     write("config.toml", "[embeddings]\nannotations = []\n")
     assert counts("notes.md") == (2, 0, 0, 0, 1)
-    write("config.toml", "[embeddings]\nannotations = []\n[split]\nsize = 60\nmax_size = 90\n")
-    assert counts("notes.md")[0] > 2
 
 
 def test_an_index_below_is_searched_where_there_is_none_here():
@@ -177,20 +168,14 @@ def test_annotating_when_it_is_asked_for_also_where_the_file_is_indexed(model):
 
 @pytest.mark.parametrize(
     ("header", "docid"),
-    [
-        ("~docid: mine", "mine"),
-        ("docid=: mine\ndocid: other", "mine"),
-        ("docid: 7", "7"),
-        ("title: T", "part/notes.md"),
-    ],
+    [("~docid: mine", "mine"), ("docid=: mine\ndocid: other", "mine"), ("title: T", "part/notes.md")],
 )
-@pytest.mark.parametrize("words", [("alpha",), ()], ids=["chunks", "none"])
-def test_the_docid_is_the_headers_else_the_path_from_the_root(header, docid, words):
+def test_the_docid_is_the_headers_else_the_path_from_the_root(header, docid):
     write("config.toml", "")
-    write("part/notes.md", document(*words, header=header))
+    write("part/notes.md", document("alpha", header=header))
     counts("part")
     assert [record["docid"] for record in stored("chunks.files").values()] == [docid]
-    assert {chunk["docid"] for chunk in stored().values()} == ({docid} if words else set())
+    assert {chunk["docid"] for chunk in stored().values()} == {docid}
 
 
 def test_a_docid_twice_is_an_error_before_anything_is_written():
@@ -209,10 +194,9 @@ def test_a_docid_twice_is_an_error_before_anything_is_written():
 def test_a_name_that_is_no_text_is_reported_and_leaves_the_index_of_the_others():
     write("a.md", document("alpha"))
     Path(os.fsdecode(b"b\xff.md")).write_text(document("beta"))
-    for words in ("index .", "index --rebuild ."):
-        _, stderr = lmm(words, status=1)
-        assert "b\ufffd.md: its name is not UTF-8: rename it\n" in stderr
-        assert [one["source"] for one in stored().values()] == ["a.md"]
+    _, stderr = lmm("index .", status=1)
+    assert "b\ufffd.md: its name is not UTF-8: rename it\n" in stderr
+    assert [one["source"] for one in stored().values()] == ["a.md"]
 
 
 def test_a_renamed_file_with_a_docid_moves_and_one_without_is_pruned():
@@ -229,27 +213,13 @@ def test_a_renamed_file_with_a_docid_moves_and_one_without_is_pruned():
 # Odd documents
 
 
-@pytest.mark.parametrize(
-    ("split", "message"),
-    [
-        ("{siez: 50}", "unknown key `split.siez` (known: size, max_size, overlap, unit, documents)"),
-        ("{size: 5000}", "`split`: max_size (2000) should be at least size (5000)"),
-        ("small", "`split`: should be a mapping, not 'small'"),
-    ],
-)
-def test_wrong_split_options_are_reported_with_their_place(split, message):
-    write("notes.md", document("alpha", header=f"split: {split}"))
-    for command in ("index", "chunks --markdown"):
-        assert f"notes.md:1: {message}" in lmm(f"{command} notes.md", status=1)[1]
-
-
 def test_one_bad_file_keeps_no_other_from_the_index():
     write("a.md", document("alpha", header="docid: same"))
     Path("b.md").write_bytes(b"\xff\xfe bad")
-    write("c.md", document("gamma", header="docid: same\nsplit: 3"))
+    write("c.md", document("gamma", header="docid: same\nsplit: {siez: 50}"))
     _, error = lmm("index a.md b.md c.md", status=1)
     assert "b.md:1: not UTF-8" in error
-    assert "c.md:1: `split`" in error
+    assert "c.md:1: unknown key `split.siez` (known: size, max_size" in error
     assert "1 document, 1 chunk written" in error
     assert sources("chunks.files") == ["a.md"]  # the one that is not indexed has no docid
 
@@ -317,11 +287,10 @@ def test_what_is_in_an_index_on_a_server(qdrant):
         assert "Nothing is indexed" in lmm("index --info")[0]
         write("notes.md", document("alpha", "beta"))
         lmm("index notes.md")
-        shown = lmm("index --info")[0].splitlines()
-        assert re.fullmatch(rf"{re.escape(server.url)}/?: 1 document, last written \d+ seconds? ago", shown[0])
-        assert shown[1] == "  chunks: 2 points; bm25 (words alone); English 2"
-        assert json.loads(lmm("index --info --json")[0])["size"] is None
-        assert f"{server.url}" in lmm("doctor")[0] and "not asked" in lmm("doctor")[0]
+        place, chunks, *_ = lmm("index --info")[0].splitlines()
+        assert place.startswith(server.url) and ": 1 document, last written" in place
+        assert chunks == "  chunks: 2 points; bm25 (words alone); English 2"
+        assert "not asked" in lmm("doctor")[0]
         assert "1 document, last written" in lmm("doctor --online")[0]
     assert "No Qdrant server answers" in lmm("index --info", status=1)[1]
 
@@ -329,17 +298,16 @@ def test_what_is_in_an_index_on_a_server(qdrant):
 def test_a_failing_embedding_server_leaves_the_old_version(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
     write("config.toml", '[embeddings]\ndense_model = "openai/small"\n')
+    write("notes.md", document("alpha", "beta"))
     with EmbeddingServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        write("notes.md", document("alpha", "beta"))
-        assert counts("notes.md")[0] == 2
-        before, asked = stored(), server.count
+        lmm("index notes.md")
+        before, requests = stored(), server.count
         assert counts("--rebuild notes.md")[0] == 2
-        assert server.count == asked  # all vectors come from the cache
+        assert server.count == requests  # all vectors come from the cache
         server.status = 401
         write("notes.md", document("alpha", "gamma"))
-        _, stderr = lmm("index notes.md", status=1)
-        assert "401" in stderr or "key" in stderr
+        lmm("index notes.md", status=1)
         assert stored() == before
         server.status = 200
         assert counts("notes.md") == (1, 0, 1, 1, 1)
@@ -378,10 +346,7 @@ def test_each_document_has_a_language_of_its_own():
     write("notes.md", document("The houses of the city", header="lang: en"))
     write("more.md", document("Die Mittelwerte der Verteilungen", header="lang: de"))
     lmm("index notes.md more.md")
-    assert all(one in lmm("index --info")[0] for one in ("English 1", "German 1"))
+    info, _ = lmm("index --info")
+    assert "English 1" in info and "German 1" in info
     for query in ("house", "Mittelwert"):
         assert lmm(f"search {query}")[0].strip()
-    write("config.toml", '[embeddings]\nlanguage = "fr"\n')
-    write("third.md", document("gamma"))
-    lmm("index third.md")
-    assert "French 1" in lmm("index --info")[0]

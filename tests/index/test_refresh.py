@@ -49,12 +49,10 @@ def test_reversed_sections_move(store):
     assert (counts.written, counts.removed, counts.moved) == (0, 0, 12)
     assert {point.id: point.payload["page_content"] for point in store.scroll("chunks")} == before
     order = sorted(store.scroll("chunks"), key=lambda point: point.payload["sequence"])
-    assert [word in point.payload["page_content"] for word, point in zip(WORDS[::-1], order, strict=True)] == [
-        True
-    ] * 12
+    assert [point.payload["titles"][-1] for point in order] == [f"About {word}" for word in WORDS[::-1]]
 
 
-@pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize("after", [0, 3])
 @pytest.mark.parametrize("method", ["write_ahead", "upsert", "set_payload", "delete"])
 def test_a_failure_leaves_the_old_version_complete_and_the_next_run_completes(store, method, after):
     old = {"notes.md": document(*WORDS), "other.md": document("other")}
@@ -76,18 +74,6 @@ def test_a_failure_leaves_the_old_version_complete_and_the_next_run_completes(st
         point.id for point in store.scroll("documents")
     }
     assert send(store, "notes.md", "other.md").unchanged == 14
-
-
-def test_new_chunks_come_before_the_old_ones_go(store):
-    write("notes.md", document("alpha", "beta"))
-    send(store, "notes.md")
-    before = contents(store)
-    write("notes.md", document("alpha", "gamma"))
-    with pytest.raises(StoreError):
-        send(FailingStore(store, 0, ("delete",)), "notes.md")
-    assert set(before) < set(contents(store))
-    counts = send(store, "notes.md")
-    assert (counts.written, counts.removed, counts.unchanged) == (0, 1, 2)
 
 
 def test_documents_that_swap_their_ids_end_well(store):
@@ -154,8 +140,6 @@ def test_a_file_that_goes_back_is_what_it_was():
     "lost",
     [
         pytest.param(["chunks", "documents", "chunks.files"], id="all", marks=pytest.mark.slow),
-        pytest.param(["chunks"], id="chunks", marks=pytest.mark.slow),
-        pytest.param(["documents"], id="documents", marks=pytest.mark.slow),
         pytest.param(["chunks.files"], id="records"),
     ],
 )

@@ -120,14 +120,13 @@ class Asking:
         self._thread.join()
 
 
-@pytest.mark.parametrize("times", [1, 3])
-def test_it_is_made_anew_beside_the_one_that_is_asked(server, times):
+def test_it_is_made_anew_beside_the_one_that_is_asked(server):
     with Asking() as asking:
-        for at in range(times):
+        for at in range(2):
             write("c.md", document(WORDS[3]) + "x" * at)
             assert counts("--rebuild .")[:2] == (4, 0)
             check_clean(server)
-    assert not asking.failures and asking.answers > 2 * times
+    assert not asking.failures and asking.answers > 4
     assert found("delta")[0]["source"] == "c.md"
     assert counts(".") == (0, 0, 0, 4, 0)
 
@@ -142,18 +141,6 @@ def test_an_index_of_an_earlier_version_answers_until_the_new_one_is_there(serve
     assert any(at < switched for at in written)
     check_clean(server)
     assert found("alpha") and found("gamma")
-
-
-def test_a_run_that_fails_leaves_the_old_one(server):
-    before = on_server(server)
-    write("c.md", document("delta"))
-    server.faults.append(Fault(on="PUT", after=6, times=99, status=400))
-    lmm("index --rebuild .", status=1)
-    server.faults.clear()
-    assert found("alpha") and not [one for one in found("delta") if one["source"] == "c.md"]
-    counts("--rebuild .")
-    check_clean(server)
-    assert before[1] != on_server(server)[1] and found("delta")[0]["source"] == "c.md"
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), pytest.param(9, marks=pytest.mark.slow)])

@@ -50,10 +50,9 @@ def test_a_line_that_a_power_cut_tore_takes_no_other_with_it(tmp_path):
     note_points(tmp_path, [record(1, "begun")])
     whole = (tmp_path / AHEAD).read_bytes()
     for length in range(1, len(whole)):
-        for rest in (b"", b"\0" * 50):
-            (tmp_path / AHEAD).write_bytes(whole + whole[:length] + rest)
-            note_points(tmp_path, [record(2, "begun")])
-            assert noted_points(tmp_path) == [record(1, "begun"), record(2, "begun")]
+        (tmp_path / AHEAD).write_bytes(whole + whole[:length] + b"\0" * 50)
+        note_points(tmp_path, [record(2, "begun")])
+        assert noted_points(tmp_path) == [record(1, "begun"), record(2, "begun")]
 
 
 def test_the_disk_has_the_points_and_the_name_of_their_file_before_the_collection(tmp_path, monkeypatch):
@@ -78,8 +77,7 @@ def test_the_disk_has_the_points_and_the_name_of_their_file_before_the_collectio
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("synced", ["", "store.sync('files')"])
-def test_a_store_that_was_not_closed_has_what_was_written_ahead(tmp_path, synced):
+def test_a_store_that_was_not_closed_has_what_was_written_ahead(tmp_path):
     noted = made(tmp_path / "index")
     script = f"""
 import os
@@ -89,7 +87,6 @@ from tests.store.test_ahead import record, states
 store = open_store(LocalStorage({str(tmp_path / "index")!r}))
 store.write_ahead("files", [record(1, "begun")])
 store.upsert("files", [record(1, "done"), record(2, "done"), record(3, "done")])
-{synced}
 assert states(store) == ["done", "done", "done"]
 os._exit(7)
 """
@@ -100,13 +97,3 @@ os._exit(7)
         assert states(store) == ["begun", "done", "done"]
         store.close()
         assert not noted.exists()
-
-
-def test_points_that_the_engine_does_not_take_say_what_to_do(tmp_path):
-    noted = made(tmp_path / "index")
-    noted.write_text(f'[["{key(1)}", {{"state": NaN}}]]')
-    store = open_store(LocalStorage(tmp_path / "index"))
-    for _ in range(2):
-        with pytest.raises(Exception, match=r"'files' .* is damaged \(.*\)\. Remove .*files and index again"):
-            states(store)
-    store.close()

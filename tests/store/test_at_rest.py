@@ -2,18 +2,15 @@
 
 import json
 import os
-import shutil
 
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_store
 from lmm_core.store import sparse_files as holes
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.sparse_files import HOLE, cut_holes, put_back_holes
-from lmm_core.store.vector_store import Search, Where
-from tests.store.points import INDEXES, SPEC, near, point
+from tests.store.points import INDEXES, SPEC, point
 
 DATA = b"data" * 1000
 LONG = 32 * 1024 * 1024
@@ -76,14 +73,10 @@ def test_the_record_is_on_the_disk_before_the_first_cut(collection, monkeypatch)
 @pytest.mark.parametrize(
     "record",
     [
-        b"[]",
         b"\xff",
         b'{"shard/whole": [400000, true]}',
-        b'{"shard/whole": [400000, 1000]}',
         b'{"shard/whole": [400000, 99999999999999999]}',
-        b'{"shard/../../outside": [4, 9]}',
-        b'{"../outside": [4, 9], "/outside": [4, 9], "shard/gone": [4, 9]}',
-        b"[" * 100_000,
+        b'{"../outside": [4, 9], "/outside": [4, 9], "shard/../../outside": [4, 9], "shard/gone": [4, 9]}',
     ],
 )
 def test_a_forged_or_damaged_record_changes_nothing(tmp_path, record):
@@ -99,30 +92,12 @@ def test_a_forged_or_damaged_record_changes_nothing(tmp_path, record):
 # In the store
 
 
-def fill(folder, count=30):
+def fill(folder):
     store = open_store(LocalStorage(folder))
     store.create("notes", SPEC, {"model": "m"}, INDEXES)
-    payloads = [{"n": n, "type": ["text", "question"][n % 2], "sequence": n} for n in range(count)]
-    store.upsert("notes", [point(n, words=[n % 7], payload=payloads[n]) for n in range(count)])
+    store.upsert("notes", [point(n, words=[n % 7]) for n in range(30)])
     store.close()
     return folder
-
-
-def answers(folder):
-    """What a store says to every kind of question."""
-    store = open_store(LocalStorage(folder))
-    where = Where(all={"type": "text"}, none={"sequence": 4})
-    search = Search({"content": near(3), "words": Sparse([3], [1.0])}, 5, where=where)
-    found = [
-        store.search("notes", search),
-        list(store.scroll("notes", where)),
-        store.count("notes"),
-        store.facet("notes", "type"),
-        store.facet("notes", "missing"),
-        store.metadata("notes"),
-    ]
-    store.close()
-    return found
 
 
 def size(folder):
@@ -137,7 +112,6 @@ def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, mon
         patched.setattr(edge_store, "cut_holes", fail)
         folder = fill(tmp_path / "index")
     assert size(folder) > 1_000_000 > size(fill(tmp_path / "other"))
-    assert answers(folder) == answers(tmp_path / "other")
     store = open_store(LocalStorage(folder))
     with monkeypatch.context() as patched:
         patched.setattr(edge_store, "put_back_holes", fail)
@@ -145,19 +119,3 @@ def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, mon
             store.count("notes")
     assert store.count("notes") == 30
     store.close()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="what is open cannot be removed")
-def test_an_index_that_was_removed_while_it_was_open_does_not_touch_the_one_in_its_place(tmp_path):
-    """The files of the new one, which others have open, would get shorter."""
-    folder = fill(tmp_path / "index")
-    old = open_store(LocalStorage(folder))
-    old.upsert("notes", [point(100)])
-    shutil.rmtree(folder)
-    fill(tmp_path / "index")
-    new = open_store(LocalStorage(folder))
-    assert new.count("notes") == 30
-    lengths = {path: path.stat().st_size for path in folder.rglob("*")}
-    old.close()
-    assert {path: path.stat().st_size for path in folder.rglob("*")} == lengths
-    new.close()

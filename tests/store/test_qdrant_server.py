@@ -10,7 +10,7 @@ import pytest
 from lmm_core.errors import StoreError
 from lmm_core.store import qdrant_store
 from lmm_core.store.places import RemoteSource, open_store
-from tests.qdrant_server import BINARY, FailingServer, Fault, RealServer, client_of
+from tests.qdrant_server import BINARY, FailingServer, Fault, RealServer
 from tests.store.points import INDEXES, SPEC, point
 
 KEYS = {"service__api_key": "s3cret-key", "service__read_only_api_key": "re4d-key"}
@@ -44,13 +44,8 @@ def opened(server):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
-    [
-        Fault(times=2, status=503),
-        Fault(times=1, status=429, headers=(("Retry-After", "0"),)),
-        Fault(times=1, drop=True, done=True),
-        Fault(times=1, delay=1.3),
-    ],
-    ids=["503", "retry-after", "dropped", "slow"],
+    [Fault(times=2, status=503), Fault(times=1, drop=True, done=True), Fault(times=1, delay=1.3)],
+    ids=["503", "dropped", "slow"],
 )
 def test_what_passes_is_tried_again(server, fault):
     server.faults.append(fault)
@@ -72,11 +67,8 @@ def test_points_whose_answer_was_lost_are_written_once(failing):
     [
         (Fault(times=9, status=400, text="Wrong input: too long"), 1, r"refuses this \(400\): Wrong input: too long"),
         (Fault(times=9, drop=True), 3, r"The connection to http://127.0.0.1:\d+ broke"),
-        pytest.param(
-            Fault(times=9, delay=1.3), 3, r"http://127.0.0.1:\d+ has not answered within 1 s", marks=pytest.mark.slow
-        ),
     ],
-    ids=["refused", "dropped", "slow"],
+    ids=["refused", "dropped"],
 )
 def test_what_does_not_pass_is_a_sentence(server, fault, sent, said):
     server.faults.append(fault)
@@ -104,14 +96,6 @@ def test_a_server_that_keeps_no_metadata_is_too_old(failing, monkeypatch):
     with pytest.raises(StoreError, match=r"keeps no metadata .*version 1\.16 or later"):
         store.create("other", SPEC, {"embedding": "é"}, INDEXES)
     assert store.collections() == ["notes"]
-
-
-@pytest.mark.qdrant
-def test_the_fields_of_a_collection_are_indexed_on_a_server(qdrant):
-    open_store(RemoteSource(qdrant)).create("notes", SPEC, {}, INDEXES)
-    with client_of(qdrant) as client:
-        schema = client.get_collection("notes").payload_schema
-    assert {name: str(index.data_type.value) for name, index in schema.items()} == INDEXES
 
 
 # Keys
@@ -142,21 +126,16 @@ def test_the_key_comes_from_the_environment_and_is_never_told(monkeypatch, serve
 @needs_binary
 def test_a_real_server_wants_its_key(tmp_path, monkeypatch):
     with RealServer(tmp_path / "qdrant", **KEYS) as server:
-        for given, expected in (("", "requires a key"), ("wr0ng-key", "refuses the key in QDRANT_API_KEY")):
-            monkeypatch.setenv("QDRANT_API_KEY", given)
-            with pytest.raises(StoreError, match=expected):
-                opened(server).collections()
+        monkeypatch.setenv("QDRANT_API_KEY", "wr0ng-key")
+        with pytest.raises(StoreError, match="refuses the key in QDRANT_API_KEY"):
+            opened(server).collections()
         monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
         opened(server).create("notes", SPEC, {"a": 1}, INDEXES)
-        opened(server).upsert("notes", [point(1)])
         monkeypatch.setenv("QDRANT_API_KEY", "re4d-key")
         reader = opened(server)
-        assert (reader.count("notes"), reader.metadata("notes")) == (1, {"a": 1})
-        for change in (lambda: reader.upsert("notes", [point(2)]), lambda: reader.drop("notes")):
-            with pytest.raises(StoreError, match="forbids this to the key in QDRANT_API_KEY, which may only read"):
-                change()
-        monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
-        assert opened(server).count("notes") == 1
+        assert (reader.count("notes"), reader.metadata("notes")) == (0, {"a": 1})
+        with pytest.raises(StoreError, match="forbids this to the key in QDRANT_API_KEY, which may only read"):
+            reader.upsert("notes", [point(2)])
 
 
 @pytest.mark.qdrant
