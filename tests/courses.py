@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from tests.commands import pandocs, run
+from tests.warm import search_path
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,6 +29,5 @@ def path_without_quarto():
     folder.mkdir(exist_ok=True)
     if not (folder / "pandoc").exists():
         (folder / "pandoc").symlink_to(pandocs()[-1])
-    return os.pathsep.join(
-        [*found[:1], str(folder), *(path for path in found[1:] if not Path(path, "quarto").exists())]
-    )
+    others = (path for path in found if not Path(path, "quarto").exists())
+    return os.pathsep.join([search_path(), str(folder), *others])

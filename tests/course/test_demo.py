@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import run, text, write
+from tests.commands import run, text
 from tests.indexing import lmm
 from tests.test_readme import ROOT
 
@@ -60,11 +60,3 @@ def test_the_copy_is_the_sample_course_alone():
     extension = {f"_extensions/lmm/{path.relative_to(EXTENSION).as_posix()}" for path in EXTENSION.rglob("*.*")}
     assert copied == {*tracked, ".lmm-folder"} | {name for name in extension if "__pycache__" not in name}
     assert all(text(Path("course", name)) == text(SAMPLE / name) for name in tracked)
-
-
-def test_an_empty_folder_is_filled_and_kept(tmp_path, monkeypatch):
-    monkeypatch.chdir(write(tmp_path / "empty" / "x", "").parent)
-    Path("x").unlink()
-    lmm("demo --remove .")
-    lmm("demo --copy .")
-    assert Path("index.md").is_file()

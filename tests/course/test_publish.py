@@ -90,10 +90,3 @@ def test_no_link_is_followed(course):
     with pytest.raises(FolderError, match="link"):
         make(course, "first")
     assert os.listdir("home") == []
-
-
-def test_something_of_others_in_our_workshop_is_left_alone(course):
-    write(".lmm/course/thesis.txt", "mine")
-    with pytest.raises(FolderError):
-        make(course, "first")
-    assert text(".lmm/course/thesis.txt") == "mine"

@@ -1,7 +1,5 @@
 """The table of contents."""
 
-import pytest
-
 from lmm_core.study.outline import make_outline, reading_minutes, show_minutes, show_outline
 from tests.retrieve.materials import material_of_files
 
@@ -53,15 +51,8 @@ def test_summaries():
     assert "1 min    The die  [exercise]\n           What a die is.\n" in lines(NOTES, summaries=True)
 
 
-@pytest.mark.parametrize("header", ["", "---\ntitle: Dice\n---\n\n"])
-def test_a_document_that_is_one_section_is_shown_once(header):
-    assert lines(header + "# Dice {#d}\n\nA die.\n\n## Loaded\n\nNot fair.\n") == (
-        "1 min  Dice  (notes.md)\n1 min    Loaded\n"
-    )
-
-
-def test_a_document_without_titles_is_known_by_its_file():
-    assert lines("Only text.\n") == "1 min  notes.md  (notes.md)\n"
+def test_a_document_that_is_one_section_is_shown_once():
+    assert lines("# Dice {#d}\n\nA die.\n\n## Loaded\n\nNot fair.\n") == ("1 min  Dice  (notes.md)\n1 min    Loaded\n")
 
 
 def test_an_outline_as_data():

@@ -17,14 +17,11 @@ from tests.retrieve.materials import material_of_files
     [
         ("I have three evenings before the exam", 3, 120, "evening"),
         ("3 evenings of 90 minutes each", 3, 90, "evening"),
-        ("5h", 3, 100, "session"),
         ("the exam is at 18:30, I have 90 minutes", 1, 90, "session"),
         ("The exam is in three weeks; I have two evenings", 2, 120, "evening"),
         ("zwei Stunden am Tag, drei Tage", 3, 120, "day"),
         ("zweieinhalb Stunden", 2, 75, "session"),
         ("J’ai trois soirées avant l’examen", 3, 120, "evening"),
-        ("due ore al giorno per una settimana", 5, 120, "day"),
-        ("Tengo dos tardes", 2, 180, "half-day"),
         ("999999 days", 366, 240, "day"),
         ("the day of the exam", 0, 0, "session"),
     ],
@@ -44,7 +41,6 @@ def test_any_sentence_has_a_time_that_makes_sense(words):
     ("sentence", "topic"),
     [
         ("two hours on joins", "joins"),
-        ("I have three evenings before the exam", ""),
         ("only two hours, about the normal distribution.", "the normal distribution"),
         ("zwei Stunden, nur über Residuen", "Residuen"),
     ],
@@ -98,7 +94,5 @@ def test_a_plan_is_about_what_the_sentence_names_and_fits_its_time(course, monke
 def test_what_cannot_be_done_is_said_first(course, monkeypatch):
     assert plan(course, monkeypatch, "one hour on unicorns").startswith("Nothing was found about “unicorns”: this is a")
     assert plan(course, monkeypatch, "help me").startswith("No time is named: these are sessions of at most 2 h.")
-    assert plan(course, monkeypatch, "coins").count("about “coins”") == 1  # a topic alone
-    assert plan(course, monkeypatch, "four hours on coins").startswith("The notes have only 1")
     assert plan(course, monkeypatch, "5 minutes").startswith("There is no time for 2 sections (")
     assert "The wish is empty" in lmm("toc --plan ' '", status=2)[1]

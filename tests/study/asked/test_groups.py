@@ -56,12 +56,6 @@ def test_questions_with_other_words_about_one_section_belong_together():
     ]
 
 
-def test_what_was_found_for_a_refused_question_does_not_count():
-    found = ("05.md#line", 8.0)
-    made = grouped([turn("neural networks", found, outcome="refused"), turn("time series", found, outcome="refused")])
-    assert len(made) == 2
-
-
 def test_a_group_is_as_large_as_its_conversations_or_else_its_questions():
     asked = [turn("random forest", number=at, conversation="a" * (at < 3)) for at in range(5)]
     (group,) = groups_of(asked)
