@@ -145,19 +145,16 @@ async def asearch(
 ) -> list[Passage]:
     """Return what `search` does, in asynchronous code."""
     from .retrieve.library import Library
-    from .retrieve.ranking.fusion import themselves
     from .retrieve.ranking.spans import best_spans
-    from .retrieve.search import search_filter, search_spans
+    from .retrieve.search import search_spans
     from .settings.models import Models
     from .settings.project import load_project
-    from .store.vector_store import run_in_thread
 
     warn = (logger or ConsoleLogger()).warning
     library = Library(load_project(Path(folder) / "-"), Models(warn=warn))
     try:
         async with library.use():
-            where = await run_in_thread(search_filter, library.store, library.collection, type, False, "")
-            spans = best_spans(await search_spans([library], _asked(query), limit, where, warn, themselves))
+            spans = best_spans(await search_spans([library], _asked(query), limit, warn, type=type))
     finally:
         await library.close()
     return [replace(span.passage, score=span.score) for span in spans.values()][:limit]

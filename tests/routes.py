@@ -20,7 +20,7 @@ from filters.pandoc.document import FilterDocument
 from filters.pandoc.runs.run import PandocRun
 from filters.pandoc.source import Source
 from lmm_core.api import knit
-from lmm_core.indexing.documents import encode_file
+from lmm_core.indexing.documents import encode_files
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
@@ -93,7 +93,7 @@ def by_filter(ast, pandoc, text=None):
 def by_index(path):
     """The words of the chunks by their types (None: none), and those of their titles."""
     found = defaultdict(set)
-    for chunk in encode_file(Path(path), load_project(Path(path)), ListLogger()):
+    for chunk in encode_files([Path(path)], load_project, ListLogger()):
         found[chunk.payload.get("type")] |= words_in(chunk.content)
         found["titles"] |= words_in(" ".join(chunk.payload["titles"]))
     return found

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,18 +21,16 @@ from ..indexing.chunks import AnnotationModel, Chunk, make_chunks
 from ..indexing.cutting.pieces import cut_text
 from ..indexing.cutting.split import BlocksText
 from ..indexing.cutting.units import ChunkLimits
-from ..indexing.documents import Encoded, count_chunk_terms
+from ..indexing.documents import Encoded, count_chunk_terms, language_of
 from ..indexing.encoding import VERSION, Encoder, EncodingModel
 from ..logging import ListLogger, LoggerBase
 from ..markdown.anchors import without_anchors
-from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, TextBlock, blank, header_content
+from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, blank
 from ..markdown.edits import restore_originals
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, TextNode, blocks_to_tree, traverse
 from ..markdown.visibility import KnitRules, is_indexed
-from ..models.languages.recognize import recognize_language
-from ..models.languages.stemming import language_code
 from ..models.tokens import count_tokens
 from ..scan.rag_parts import without_metadata
 from ..settings.project import Project
@@ -120,34 +118,19 @@ WINDOWS = 3  # increase when the same text gives other windows
 LEAST, MOST = 64, 320  # tokens of a window; only a shorter text has fewer
 SIZE = 240  # target in tokens for cut sections
 OVERLAP = SIZE // 5
-SAMPLE = 2000  # characters first tried for language recognition
 ANNOTATIONS = AnnotationModel(("titles", "questions"), ("questions", "summary"))
 
-Count = Callable[[str], int]
 
-
-def cut_windows(
-    text: str, docid: str, source: str, encoding: EncodingModel, language: str = "", count: Count = count_tokens
-) -> list[Chunk]:
+def cut_windows(text: str, docid: str, source: str, encoding: EncodingModel, language: str = "") -> list[Chunk]:
     """Return the windows of a text in order, and the annotated summaries.
 
-    language: default without one in the header, "" to recognize it
-    count: of tokens"""
+    language: default without one in the header, "" to recognize it"""
     blocks = without_anchors(parse_markdown_text(text))
-    windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count, LEAST))]
+    windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count_tokens, LEAST))]
     return make_chunks(
         windows, encoding, ANNOTATIONS, ListLogger(), docid=docid, source=source, rules=KnitRules(frozenset()),
-        language=_language_of(blocks, language),
+        language=language_of(blocks, language),
     )  # fmt: skip
-
-
-def _language_of(blocks: Sequence[Block], usual: str) -> str:
-    """Return the language code of the header, the default, or the recognized one."""
-    language = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
-    if language:
-        return language
-    text = "\n\n".join(block.source for block in blocks if isinstance(block, TextBlock))
-    return recognize_language(text[:SAMPLE]) or recognize_language(text)
 
 
 def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:

@@ -26,7 +26,6 @@ from ..store.vector_store import Where
 from .catalogue import ALL, SHORTLIST, CatalogueEntry, Database, shortlist, why_unlike
 
 CANDIDATES = 50  # per index; more for more results
-DEEPER = 16  # multiplier if most candidates are copies of the same texts
 SHOWN, MOST_SHOWN = 500, 8_000  # characters of a snippet: default and maximum; whole ones are shorter
 
 _SOURCE = re.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})", re.S)
@@ -60,15 +59,8 @@ class Indexes:
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._named_entries, index))
         async with self._open(entries, index == ALL) as libraries:
-            candidates = max(CANDIDATES, 4 * k)
-            spans = await self._spans(libraries, query, candidates)
-            if len(_without_copies(spans, k)) < k and len(best_spans(spans)) >= candidates:  # most are copies
-                spans = await self._spans(libraries, query, DEEPER * candidates)
+            spans = await search_spans(libraries, query, max(CANDIDATES, 4 * k), self.models.warn, under_summary)
         return [_hit(span, spans, most_characters) for span in _without_copies(spans, k)]
-
-    async def _spans(self, libraries: Sequence[Library], query: str, candidates: int) -> list[Span]:
-        warn = self.models.warn
-        return await search_spans(libraries, query, candidates, None, warn, under_summary) if libraries else []
 
     async def read(self, source: str, index: str) -> list[Passage]:
         """Return the whole snippets on some lines of an indexed file, in order. Raise CrawlError, also without any.

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = QdrantEmbeddingModel | EncodingModel | Encoder | ConfigSettings | Project | str
     Config: TypeAlias = ConfigSettings | Project | None
-    Documents: TypeAlias = str | Path | Sequence[str | Path]
 
 Result = TypeVar("Result")
 
@@ -58,23 +57,10 @@ def as_config(value: Any) -> ConfigSettings | Project | None:
     raise ValueError(f"{value!r:.80} should be a ConfigSettings, or nothing for the one of the working folder")
 
 
-def as_documents(value: Any) -> list[Path]:
-    """Return the paths of documents. Raise ValueError for other values."""
-    paths = [value] if isinstance(value, str | Path) else value
-    if (
-        isinstance(paths, Sequence)
-        and not isinstance(paths, bytes)
-        and all(isinstance(path, str | Path) for path in paths)
-    ):
-        return [Path(path) for path in paths]
-    raise ValueError(f"{value!r:.80} should be the path of a file, or a list of paths")
-
-
 if not TYPE_CHECKING:
     Client = Annotated[Any, Checked(as_store)]
     Model = Annotated[Any, Checked(as_model)]
     Config = Annotated[Any, Checked(as_config)]
-    Documents = Annotated[Any, Checked(as_documents)]
 
 
 async def aencoder_from(client: Client, collection_name: str, model: Model, logger: LoggerBase) -> Encoder:
@@ -122,7 +108,10 @@ def _open_store(
 
 @validated
 def markdown_upload(
-    documents: Documents, config: Config = None, annotate: bool = False, logger: LoggerBase | None = None
+    documents: str | Path | Sequence[str | Path],
+    config: Config = None,
+    annotate: bool = False,
+    logger: LoggerBase | None = None,
 ) -> Counts | None:
     """Index documents: only what has changed is embedded.
 
@@ -130,7 +119,8 @@ def markdown_upload(
     Missing files are reported. Return the counts, or None if the store or a model failed, which is reported. Raise
     ConfigError."""
     logger = logger or ConsoleLogger()
-    files = [path for path in as_documents(documents) if _is_file(path, logger)]
+    paths = [documents] if isinstance(documents, str | Path) else documents
+    files = [path for path in map(Path, paths) if _is_file(path, logger)]
     return _upload(config, annotate, logger, lambda upload: upload.run(files)) if files else Counts()
 
 

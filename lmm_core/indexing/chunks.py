@@ -154,8 +154,8 @@ def make_chunks(
 
 def _page(node: Node) -> dict[str, Any]:
     """Return the page that begins at a node, if any."""
-    page = None if isinstance(node, HeaderNode) else page_in(node.properties)
-    return {} if page is None else {PAGE: page}
+    page = 0 if isinstance(node, HeaderNode) else page_in(node.properties)
+    return {PAGE: page} if page else {}
 
 
 def _chunk(

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..errors import FolderError, StoreError
@@ -93,56 +93,35 @@ async def aquery(
 ) -> list[ScoredPoint]:
     """Return the best chunks for a text, best first. Raise StoreError and ModelError.
 
-    A type keyword in the text (`*exercise*`) puts chunks of that type first."""
-    types = list(await run_in_thread(find_types, store, name)) if "*" in text else []
-    query = parse_query(text, types)
-    return (await aquery_many(store, name, encoder, [query.text], limit, where, query.type))[0]
+    A type keyword in the text (`*exercise*`) limits them to that type."""
+    stored = await run_in_thread(store.metadata, name)
+    if stored is None:
+        raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
+    compare_identity(name, stored, encoder.identity())
+    query = (
+        parse_query(text, list(await run_in_thread(store.facet, name, "type"))) if "*" in text else ParsedQuery(text)
+    )
+    if query.type:
+        where = Where({**(where.all if where else {}), "type": query.type}, where.none if where else {})
+    languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
+    return (await search_texts(store, name, encoder, [query.text], limit, where, "both", languages))[0]
 
 
-def find_types(store: VectorStore, name: str) -> dict[str, int]:
-    """Return numbers of chunks by type. Raise StoreError."""
-    return store.facet(name, "type") if store.metadata(name) is not None else {}
-
-
-async def aquery_many(
+async def search_texts(
     store: VectorStore,
     name: str,
     encoder: Encoder,
     texts: Sequence[str],
-    limit: int = 6,
-    where: Where | None = None,
-    type: str = "",
-    compared: Compared = "both",
-    languages: Sequence[str] | None = None,
-    checked: bool = False,
+    limit: int,
+    where: Where | None,
+    compared: Compared,
+    languages: Sequence[str],
 ) -> list[list[ScoredPoint]]:
     """Return the best chunks for each text, best first. Raise StoreError and ModelError.
 
-    type: put these chunks first
-    compared: see `Encoder.searches`
-    languages: of the collection, read by default
-    checked: the collection is known to fit the encoder"""
-    if not checked:
-        stored = await run_in_thread(store.metadata, name)
-        if stored is None:
-            raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
-        compare_identity(name, stored, encoder.identity())
-    if languages is None:
-        languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
+    compared: see `Encoder.searches`; languages: of the collection"""
     searches = await encoder.searches(texts, limit, where, compared=compared, languages=languages)
-    best = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-    if not type or (where is not None and "type" in where.all):
-        return best
-    of_type = Where({**(where.all if where else {}), "type": type}, where.none if where else {})
-    searches = [replace(search, where=of_type) for search in searches]
-    first = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-    return [_put_first(*results, limit) for results in zip(first, best, strict=True)]
-
-
-def _put_first(first: Sequence[ScoredPoint], others: Sequence[ScoredPoint], limit: int) -> list[ScoredPoint]:
-    """Return the first points, then distinct others, up to a limit."""
-    ids = {point.id for point in first}
-    return [*first, *(point for point in others if point.id not in ids)][:limit]
+    return await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
 
 
 async def aquery_grouped(
@@ -179,7 +158,7 @@ async def afind_documents(
     return [replace(stored[ident], score=best[ident]) for ident in groups if ident in stored]
 
 
-def points_to_blocks(points: Sequence[_StoredText]) -> list[Block]:
+def points_to_blocks(points: Sequence[Point | ScoredPoint]) -> list[Block]:
     """Return points as markdown: each text under a metadata block with its payload and score."""
     blocks: list[Block] = []
     for point in points:
@@ -190,13 +169,6 @@ def points_to_blocks(points: Sequence[_StoredText]) -> list[Block]:
         body = "".join(dump_entry(key, value) for key, value in entries.items())
         blocks += [make_block(body, "div"), TextBlock(f"{text}\n\n")]
     return blocks
-
-
-class _StoredText(Protocol):
-    """A point with a payload."""
-
-    @property
-    def payload(self) -> Mapping[str, Any] | None: ...
 
 
 # Description of an index
@@ -245,13 +217,6 @@ class IndexInfo:
     def lines(self) -> list[str]:
         """Return a summary line, then one per collection."""
         return [self.summary(), *map(_describe_collection, self.collections)]
-
-
-def read_info(store: VectorStore, place: str, name: str, companion: str, size: int | None) -> IndexInfo:
-    collections = [info for info in (_read_collection(store, name), _read_collection(store, companion)) if info]
-    records = read_records(store, name).values()
-    latest = max((record.written for record in records), default=0.0)
-    return IndexInfo(place, size, len(records), latest, collections)
 
 
 def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:
@@ -386,19 +351,15 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
 
 def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
     """Describe a project's index. opened: its store, if open. Raise StoreError and ConfigError."""
-    database = project.database
-    storage = project.storage
+    names, storage = collection_names(project), project.storage
     store = opened or project_store(project, reads=True)
     folder = None if storage.memory or storage.url else project.root / storage.folder
     place = str(folder) if folder else shown_address(storage.url) if storage.url else "memory"
     try:
-        return read_info(
-            store,
-            place,
-            database.collection_name,
-            database.companion_collection,
-            size_on_disk(folder) if folder else None,
-        )
+        collections = [info for name in names[:2] if (info := _read_collection(store, name))]
+        records = read_records(store, names[0]).values()
+        latest = max((record.written for record in records), default=0.0)
+        return IndexInfo(place, size_on_disk(folder) if folder else None, len(records), latest, collections)
     finally:
         if opened is None:
             store.close()

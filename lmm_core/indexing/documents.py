@@ -6,11 +6,11 @@ import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError, MarkdownError
+from ..errors import ConfigError
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, Problem, TextBlock, header_content
@@ -23,7 +23,7 @@ from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
 from ..scan.check.mistakes import FOR_INDEX, report_mistakes
-from ..scan.documents.document import docid_in, docid_of, project_of
+from ..scan.documents.document import docid_in, docid_of, project_of, reporting
 from ..scan.header import report_errors
 from ..settings.models import Models
 from ..settings.project import Project, for_document, project_from
@@ -47,6 +47,8 @@ from .statistics import TermStatistics, count_terms
 if TYPE_CHECKING:
     from ..settings.config import ConfigSettings
 
+SAMPLE = 2000  # characters first tried to recognize a language
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -66,10 +68,11 @@ class Encoded:
 
 def language_of(blocks: Sequence[Block], usual: str) -> str:
     """Return a document's language code: from the header, the default, or recognized; "" if unclear."""
-    recognized = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
-    return recognized or recognize_language(
-        "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
-    )
+    named = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
+    if named:
+        return named
+    text = "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
+    return recognize_language(text[:SAMPLE]) or recognize_language(text)
 
 
 def blocklist_encode(
@@ -220,8 +223,12 @@ def _first_problem(error: ValueError) -> str:
 # Files
 
 
-def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
-    """Return a file's chunks, or None for a reported header error. project: with this file's knit rules."""
+def encode_document(
+    file: MarkdownFile, project: Project, encoder: Encoder | None, logger: LoggerBase
+) -> Encoded | None:
+    """Return a file's chunks, or None for a reported header error.
+
+    project: with this file's knit rules; encoder: None for lexical chunks"""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -233,8 +240,10 @@ def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logg
     report_mistakes(blocks, own.rules if own else None, FOR_INDEX, located)
     if own is None:
         return None
+    encoding, embedder = (encoder.encoding, encoder.embedder) if encoder is not None else (None, None)
+    docid, source = docid_of(file.path), source_of(file.path, own)
     try:
-        return _encode_blocks(blocks, own, file.path, located, encoder)
+        return blocklist_encode(blocks, own, located, encoding=encoding, docid=docid, source=source, embedder=embedder)
     except ConfigError as error:
         located.error(str(error), 1)
         return None
@@ -250,24 +259,6 @@ def find_docid(file: MarkdownFile, project: Project) -> str | None:
     return docid_in(header) or docid_of(file.path)
 
 
-def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encoder | None = None) -> list[Chunk]:
-    """Return a file's chunks as they would be indexed. Raise OSError, MarkdownError and ConfigError."""
-    located = in_file(logger, path)
-    blocks = parse_markdown_text(read_markdown(path).text)
-    own = project_of(blocks, project, located)
-    if own is None:
-        return []
-    return _encode_blocks(blocks, own, path, located, encoder).chunks
-
-
-def _encode_blocks(
-    blocks: Sequence[Block], project: Project, path: Path, logger: LoggerBase, encoder: Encoder | None
-) -> Encoded:
-    encoding, embedder = (encoder.encoding, encoder.embedder) if encoder is not None else (None, None)
-    docid, source = docid_of(path), source_of(path, project)
-    return blocklist_encode(blocks, project, logger, encoding=encoding, docid=docid, source=source, embedder=embedder)
-
-
 def encode_files(
     paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase, models: Models | None = None
 ) -> list[Chunk]:
@@ -277,24 +268,19 @@ def encode_files(
     chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:
-        try:
-            project = project_for(path)
-            if models is not None and project.root not in encoders:
-                encoders[project.root] = make_encoder(project, models, {}, project.embeddings.encoding)
-            chunks += encode_file(path, project, logger, encoders.get(project.root))
-        except OSError as error:
-            in_file(logger, path).error(error.strerror or str(error))
-        except MarkdownError as error:
-            logger.error(str(error))
-        except ConfigError as error:
-            in_file(logger, path).error(str(error), 1)
+        if (file := reporting(path, partial(read_markdown, path), logger)) is None:
+            continue
+        project = project_for(path)
+        if models is not None and project.root not in encoders:
+            encoders[project.root] = make_encoder(project, models, {}, project.embeddings.encoding)
+        encoded = encode_document(file, project, encoders.get(project.root), logger)
+        chunks += encoded.chunks if encoded is not None else []
     return chunks
 
 
-def source_of(path: Path, project: Project, place: Path | None = None) -> str:
-    """Return a file's path from the indexed project's root, unique in a shared index. place: the resolved path, if
-    known."""
-    return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()
+def source_of(path: Path, project: Project) -> str:
+    """Return a file's path from the indexed project's root, unique in a shared index."""
+    return Path(os.path.relpath(os.path.realpath(path), project.root)).as_posix()
 
 
 # Fit chunks of the default sizes into an embedding model's window

@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
+
+if TYPE_CHECKING:
+    from ..retrieve.context import CitedSource
 
 SUMMARY = "summary"  # a chunk type
 PAGE = "page"  # in the imported file
@@ -145,9 +148,9 @@ class Material:
     types, languages: numbers of passages
     system: the teacher's style of answers"""
 
-    documents: Sequence[Section] = ()
-    sections: Mapping[Key, Section] = field(default_factory=dict)
-    passages: Mapping[str, Passage] = field(default_factory=dict)
+    documents: list[Section] = field(default_factory=list)
+    sections: dict[Key, Section] = field(default_factory=dict)
+    passages: dict[str, Passage] = field(default_factory=dict)
     types: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     system: str = ""
@@ -203,35 +206,20 @@ def section_name(key: Key) -> str:
     return f"{docid}#{path}" if path else docid
 
 
-class Addressed(Protocol):
-    """A section or cited source."""
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def anchor(self) -> str: ...
-
-
-def section_address(section: Addressed) -> str:
+def section_address(section: Section | CitedSource) -> str:
     """Return the address of a section or source: `file#anchor`, or a document's file."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
 
 
-def page_in(properties: Mapping[str, Any]) -> int | None:
-    """Return the page in metadata or a payload, or None."""
+def page_in(properties: Mapping[str, Any]) -> int:
+    """Return the page of the imported file in metadata or a payload, or 0."""
     page = properties.get(PAGE)
-    return page if isinstance(page, int) and not isinstance(page, bool) else None
+    return max(page, 0) if isinstance(page, int) and not isinstance(page, bool) else 0
 
 
 def place(source: str, start: int, end: int) -> str:
     """Return `file:line-line`, or `file:line` for one line."""
     return f"{source}:{start}" if start == end else f"{source}:{start}-{end}"
-
-
-def page_of(payload: Mapping[str, Any]) -> int:
-    """Return a chunk's page in the imported file, or 0."""
-    return max(page_in(payload) or 0, 0)
 
 
 def read_passage(point: ScoredPoint) -> Passage:
@@ -255,7 +243,7 @@ def read_passage(point: ScoredPoint) -> Passage:
         score=point.score,
         language=str(payload.get("language") or ""),
         repeated=int(payload.get("repeated") or 0),
-        page=page_of(payload),
+        page=page_in(payload),
     )
 
 
@@ -264,11 +252,11 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
     ranks = {source: rank for rank, source in enumerate(order)}
     rows = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
     rows.sort(key=lambda row: (ranks.get(row[0].source, len(ranks)), row[0].source, row[0].docid, row[0].sequence))
-    making = _Making()
+    material = Material()
     for passage, paths, anchors in rows:
-        making.add(passage, paths, anchors)
-    making.give_questions()
-    return Material(making.documents, making.sections, making.passages, making.types, making.languages)
+        _add(material, passage, paths, anchors)
+    _give_questions(material)
+    return material
 
 
 def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -276,57 +264,49 @@ def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]
     return _texts(payload.get("section_path")), _texts(payload.get("anchors"))
 
 
-@dataclass
-class _Making:
-    """A builder of `Material`."""
+def _add(material: Material, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> None:
+    """Put a passage into its section; see `_place`."""
+    section = _section_for(material, passage, ["", *paths], ["", *anchors])
+    material.passages[passage.id] = passage
+    _extend(section, passage)
+    material.types.update(passage.types)
+    if SUMMARY in passage.types:
+        section.summary = passage.text
+        return
+    section.passages.append(passage)
+    material.languages.update(filter(None, [passage.language]))
 
-    documents: list[Section] = field(default_factory=list)
-    sections: dict[Key, Section] = field(default_factory=dict)
-    passages: dict[str, Passage] = field(default_factory=dict)
-    types: Counter[str] = field(default_factory=Counter)
-    languages: Counter[str] = field(default_factory=Counter)
 
-    def add(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> None:
-        """Put a passage into its section; see `_place`."""
-        section = self._section_for(passage, ["", *paths], ["", *anchors])
-        self.passages[passage.id] = passage
-        _extend(section, passage)
-        self.types.update(passage.types)
-        if SUMMARY in passage.types:
-            section.summary = passage.text
-            return
-        section.passages.append(passage)
-        self.languages.update(filter(None, [passage.language]))
+def _give_questions(material: Material) -> None:
+    """Assign each question to the smallest section with it in all passages."""
+    paths: dict[tuple[str, str], list[str]] = {}
+    for passage in material.passages.values():
+        for text in passage.questions:
+            for question in split_questions(text):
+                paths.setdefault((passage.docid, question), []).append(passage.path)
+    for (docid, question), paths_of_question in paths.items():
+        material.sections[docid, _common(paths_of_question)].questions.append(question)
 
-    def give_questions(self) -> None:
-        """Assign each question to the smallest section with it in all passages."""
-        paths: dict[tuple[str, str], list[str]] = {}
-        for passage in self.passages.values():
-            for text in passage.questions:
-                for question in split_questions(text):
-                    paths.setdefault((passage.docid, question), []).append(passage.path)
-        for (docid, question), paths_of_question in paths.items():
-            self.sections[docid, _common(paths_of_question)].questions.append(question)
 
-    def _section_for(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
-        """Return a passage's section, created with its ancestors if missing."""
-        above = len(passage.titles) - len(paths) + 1  # number of titles of the document itself
-        parent: Section | None = None
-        for depth, path in enumerate(paths):
-            key = (passage.docid, path)
-            section = self.sections.get(key)
-            if section is None:
-                titles = passage.titles[: max(above, 0) + depth]
-                anchor = anchors[depth] if depth < len(anchors) else ""
-                section = Section(
-                    passage.docid, passage.source, path, titles, anchor, depth, passage.line_start, passage.line_end,
-                    parent=parent, language=passage.language,
-                )  # fmt: skip
-                (parent.children if parent else self.documents).append(section)
-                self.sections[key] = section
-            parent = section
-        assert parent is not None
-        return parent
+def _section_for(material: Material, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
+    """Return a passage's section, created with its ancestors if missing."""
+    above = len(passage.titles) - len(paths) + 1  # number of titles of the document itself
+    parent: Section | None = None
+    for depth, path in enumerate(paths):
+        key = (passage.docid, path)
+        section = material.sections.get(key)
+        if section is None:
+            titles = passage.titles[: max(above, 0) + depth]
+            anchor = anchors[depth] if depth < len(anchors) else ""
+            section = Section(
+                passage.docid, passage.source, path, titles, anchor, depth, passage.line_start, passage.line_end,
+                parent=parent, language=passage.language,
+            )  # fmt: skip
+            (parent.children if parent else material.documents).append(section)
+            material.sections[key] = section
+        parent = section
+    assert parent is not None
+    return parent
 
 
 def _common(paths: Sequence[str]) -> str:

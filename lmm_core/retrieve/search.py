@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import IndexChangedError, ModelError, RetrieveError
-from ..indexing.collection import ParsedQuery, aquery_many, find_types, parse_query
+from ..indexing.collection import ParsedQuery, parse_query, search_texts
 from ..indexing.encoding import Compared
 from ..indexing.passages import SUMMARY, Material, Passage
 from ..indexing.statistics import TermStatistics
-from ..store.vector_store import ScoredPoint, VectorStore, Where, run_in_thread
+from ..store.vector_store import ScoredPoint, Where, run_in_thread
 from .library import Library
 from .ranking.fusion import (
     Meant,
@@ -46,7 +44,6 @@ BY_WORDS = "searching by words alone"
 NOT_RERANKED = "not reranked"
 NOT_CHECKED = "it was not checked whether the question is about a subject of the course, so it was not answered"
 PASSAGE = "passage"  # payload key of the best span
-_OF_EACH = {"page_content", "hash", "sequence", "textid", "line_start", "line_end"}  # differ for every chunk
 
 Help = TypeVar("Help")
 
@@ -116,7 +113,7 @@ class Retriever:
         query = parse_query(question, types) if earlier else parse_asked(question, types, words.language)
         type = known_type(type, words.statistics) or query.type
         missed: list[str] = []
-        search = _Search(library, words, query.text, type, lambda why: self._note_failure(BY_WORDS, why, missed))
+        search = _Search([library], words, query.text, type, lambda why: self._note_failure(BY_WORDS, why, missed))
         off_topic = False
         if not (self.checks or earlier or type):
             await search.run([query.text])
@@ -178,13 +175,21 @@ class Retriever:
 
 @dataclass
 class _Search:
-    """The search for one question, over successive queries."""
+    """The search for one question, over successive queries.
 
-    library: Library
+    libraries: their candidates are ranked by the rarity of words in all
+    under: see `search_spans`
+    limit: candidates per library
+    meant: see `fuse`"""
+
+    libraries: Sequence[Library]
     lexical: LexicalIndex
     text: str
     type: str
     miss: Callable[[str], None]
+    under: str = ""
+    limit: int = HITS
+    meant: Meant = under_summary
     queries: list[str] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
 
@@ -193,11 +198,11 @@ class _Search:
         queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
         if queries == self.queries:
             return
-        where = Where({"type": self.type}) if self.type else None
-        texts = list(map(self.lexical.synonyms.expanded, queries))
-        candidates = await find_candidates(self.library, texts, HITS, where, miss=self.miss)
+        where, texts = _filter(self.type, self.under), list(map(self.lexical.synonyms.expanded, queries))
+        parts = [await find_candidates(library, texts, self.limit, where, self.miss) for library in self.libraries]
+        candidates = parts[0] if len(parts) == 1 else _joint_candidates(parts, self.lexical)
         self.lexical = candidates.lexical
-        self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type)
+        self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type, self.meant)
 
     def suffices(self) -> bool:
         """Return True if the best passage covers nearly all of the question, by rarity."""
@@ -205,38 +210,40 @@ class _Search:
         return self.lexical.share(self.text, best) >= ENOUGH
 
 
+def _filter(type: str, under: str) -> Where | None:
+    conditions = {"type": type} if type else {}
+    if under:
+        conditions["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
+    return Where(conditions) if conditions else None
+
+
 async def search_spans(
     libraries: Sequence[Library],
     text: str,
     limit: int,
-    where: Where | None,
     warn: Callable[[str], None],
-    meant: Meant,
+    meant: Meant = themselves,
+    type: str = "",
+    under: str = "",
 ) -> list[Span]:
     """Return spans from several libraries, ranked as by `Retriever`. Raise StoreError, ModelError or RetrieveError.
 
-    A type keyword in the text puts passages of that type first. limit: candidates per library; warn: called if the
-    embedding model fails and search is lexical only."""
+    limit: candidates per library; warn: called if the embedding model fails and search is lexical only; type: find
+    only this type, as a keyword in the text does; under: only in this section (a path like `1.2`) or file"""
     words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
     query = parse_asked(text, list(words.statistics.types), words.language)
-    queries = [query.text, *filter(None, [words.corrected(query.text)])]
-    texts = list(map(words.synonyms.expanded, queries))
-    parts = [
-        await find_candidates(
-            library, texts, max(limit, HITS), where, query.type, lambda why: warn(f"{BY_WORDS}: {why}")
-        )
-        for library in libraries
-    ]
-    candidates = parts[0] if len(parts) == 1 else _joint_candidates(parts, words)
-    spans = rank_candidates(candidates, [query.text], query.type, meant)
-    return sorted(spans, key=lambda span: query.type not in ("", *span.passage.types))
+    type = known_type(type, words.statistics) or query.type
+    most = max(limit, HITS)
+    search = _Search(libraries, words, query.text, type, lambda why: warn(f"{BY_WORDS}: {why}"), under, most, meant)
+    await search.run([query.text])
+    return search.spans
 
 
 async def search_points(
-    library: Library, text: str, limit: int, where: Where | None, warn: Callable[[str], None]
+    library: Library, text: str, limit: int, warn: Callable[[str], None], type: str = "", under: str = ""
 ) -> list[ScoredPoint]:
     """Return the best points with summaries, and best spans as `passage` in the payload; see `search_spans`."""
-    best = spread_spans(await search_spans([library], text, limit, where, warn, themselves))
+    best = spread_spans(await search_spans([library], text, limit, warn, type=type, under=under))
     ids = list(best)[:limit]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
     return [
@@ -283,20 +290,16 @@ async def find_candidates(
     texts: Sequence[str],
     limit: int = 20,
     where: Where | None = None,
-    type: str = "",
     miss: Callable[[str], None] | None = None,
 ) -> Candidates:
     """Return the best passages for texts, summaries included. Raise StoreError or ModelError.
 
-    type: put these passages first
     miss: called with the reason if the embedding model fails and search is lexical only; None: raise"""
     encoder = library.encoder
     languages = sorted(filter(None, (await library.words()).statistics.languages))
 
     async def search(compared: Compared) -> list[list[ScoredPoint]]:
-        return await aquery_many(
-            library.store, library.collection, encoder, texts, limit, where, type, compared, languages, checked=True
-        )
+        return await search_texts(library.store, library.collection, encoder, texts, limit, where, compared, languages)
 
     compared: Compared = "words" if encoder.embedder is None else "both" if encoder.has_words else "meaning"
     by_words = await search("words") if compared != "meaning" else []
@@ -386,42 +389,3 @@ def types_there(material: Material | TermStatistics) -> str:
     """List the available types of material in a sentence."""
     types = ", ".join(sorted(material.types))
     return f"types of material in the collection: {types}" if types else "no material in the collection has a type"
-
-
-# Payloads
-
-
-def search_filter(store: VectorStore, collection: str, type: str, no_type: bool, under: str) -> Where | None:
-    """Return the filter for some chunks, or None for all. Raise StoreError.
-
-    type: only this type
-    no_type: only untyped
-    under: only in this section (a path like `1.2`) or file"""
-    conditions: dict[str, str] = {"type": type} if type else {}
-    if under:
-        conditions["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
-    if not (conditions or no_type):
-        return None
-    types = list(find_types(store, collection)) if no_type else []
-    return Where(conditions, {"type": types} if types else {})
-
-
-def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[str, int], int]:
-    """Return a payload key's values with numbers of chunks, and the number of chunks without one.
-
-    Each item of a list counts. Raise StoreError, and RetrieveError if no chunk has the key."""
-    payloads = [point.payload for point in store.scroll(collection)]
-    keys = sorted({name for payload in payloads for name in payload} - _OF_EACH)
-    if key not in keys:
-        raise RetrieveError(f"no chunk has a key {key!r} whose values can be listed; there are {', '.join(keys)}")
-    values = [_values(payload.get(key)) for payload in payloads]
-    counts = Counter(value for many in values for value in many)
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))), values.count([])
-
-
-def _values(value: Any) -> list[str]:
-    """Return a key's distinct values as text."""
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return list(
-        dict.fromkeys(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in values)
-    )

@@ -80,7 +80,7 @@ class Lmm:
         store = project_store(project)
 
         async def search():
-            return await search_points(await open_library(project, Models(), store), word, 6, None, print)
+            return await search_points(await open_library(project, Models(), store), word, 6, print)
 
         try:
             return run_async(search())

@@ -1,6 +1,5 @@
 """Every encoding in every place: upload, query, and `lmm search`."""
 
-import json
 
 import pytest
 
@@ -129,35 +128,16 @@ def test_results_are_limited_and_filtered(notes):
     assert len(found("variance -k 1")) == 1
     assert {hit.get("type") for hit in found("variance")} == {None, "summary", "exercise"}
     assert [hit["type"] for hit in found("variance --type exercise")] == ["exercise"]
-    assert {hit.get("type") for hit in found("variance --no-type")} == {None}
     assert {hit["source"] for hit in found("variance --under part/other.md")} == {"part/other.md"}
     assert {hit["section_path"][-1] for hit in found("variance --under 2")} == {"2"}
     assert found("variance --under 9") == []
 
 
-def test_the_values_of_a_key_are_counted(notes):
-    write(
-        "part/other.md",
-        "---\nlevel: 2\n---\n\n---\nlevel: 3\n---\n# One\n\nText.\n\n---\nlevel: 3\n---\n# Two\n\nMore.\n",
-    )
-    lmm("index notes.md part")
-    types, told = lmm("search --values type")
-    assert types == "     1  exercise\n     1  summary\n"
-    assert told.endswith(" without type\n")
-    assert json.loads(lmm("search --values level --json")[0]) == {"3": 2}
-    assert set(json.loads(lmm("search --values source --json")[0])) == {"notes.md", "part/other.md"}
-    _, told = lmm("search --values page_content", status=1)
-    assert "no chunk has a key 'page_content' whose values can be listed; there are anchor, " in told
-    assert "takes no" in lmm("search --values type -k 3", status=2)[1]
-
-
-def test_a_type_keyword_puts_the_type_first(notes):
+def test_a_type_keyword_finds_the_type_alone(notes):
     lmm("index notes.md")
     assert found("median")[0].get("type") is None
-    assert found("'median *exercise*'")[0]["type"] == "exercise"
+    assert [hit["type"] for hit in found("'variance *exercise*'")] == ["exercise"]
     assert found("'*Summary* of the variance'")[0]["type"] == "summary"
-    plain, boosted = found("median"), found("'*exercise* median'")
-    assert {one["id"] for one in plain} == {one["id"] for one in boosted}
     assert found("'*median*'")[0]["titles"] == ["Statistics", "About median"]  # no type: emphasis
 
 
@@ -178,9 +158,7 @@ def test_what_cannot_be_searched_or_is_not_found_is_told_in_a_sentence(notes):
     lmm("index notes.md")
     assert "The query is empty" in lmm("search ' '", status=2)[1]
     assert found("'the of and'") == found("'!?'") == []
-    types = "(the types here: exercise (1), summary (1))\n"
-    assert lmm("search zzzz") == ("", f"nothing found for 'zzzz' {types}")
-    assert lmm("search --type exercize variance")[1] == (
-        f"nothing has the type 'exercize'; did you mean 'exercise'? {types}"
+    assert lmm("search zzzz") == ("", "nothing found for 'zzzz'\n")
+    assert lmm("search --type exercize variance", status=1)[1] == (
+        "there is no material of the type 'exercize'; types of material in the collection: exercise, summary\n"
     )
-    assert lmm("search --type exercise zzzz")[1].startswith("nothing found for 'zzzz' of the type 'exercise' (")

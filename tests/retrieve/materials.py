@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lmm_core.indexing.chunks import blocks_to_chunks
 from lmm_core.indexing.cutting.split import scan_split
-from lmm_core.indexing.documents import encode_file
+from lmm_core.indexing.documents import encode_files
 from lmm_core.indexing.passages import build_material
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
@@ -48,7 +48,7 @@ def material_of_files(*texts):
     points = []
     for number, text in enumerate(texts):
         path = text if isinstance(text, Path) else write(f"notes{number or ''}.md", text)
-        chunks = encode_file(path, load_project(path), ListLogger())
+        chunks = encode_files([path], load_project, ListLogger())
         points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
     return build_material(points)
 

@@ -20,7 +20,7 @@ async def answers(book):
     library = await open_library(project, Models())
     results = {}
     for question, _ in (one for name in SETS for one in questions(name)):
-        points = await search_points(library, question, 10, None, print)
+        points = await search_points(library, question, 10, print)
         answer = await make_conversation(project, Models(), library, with_model=False).ask(question)
         results[question] = ([(point.id, point.payload) for point in points], answer.text, answer.cited)
     await library.close()
