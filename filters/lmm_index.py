@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from lmm_core.errors import LmmError
+from lmm_core.errors import FilterError, LmmError
 from lmm_core.indexing.collection import open_index
 from lmm_core.indexing.refresh import Refresh
 from lmm_core.indexing.sources import STDIN
@@ -14,9 +14,8 @@ from lmm_core.scan.documents.document import docid_of
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 
-from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput, read_elements
-from .pandoc.runs.run import filter_name
+from .pandoc.run import filter_name
 from .pandoc.write_elements import as_divs, hand_on, left_text, write_elements
 from .pandoc.write_text import write_text
 from .process import run_filter

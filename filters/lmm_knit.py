@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+
+from lmm_core.logging import say
 
 from .knit.document import knit_document
-from .knit.time_limit import limit_time
 from .process import run_filter
+
+SECONDS = 300.0  # some hundred times the time for a course's largest page
+
+
+def limit_time(name: str, seconds: float = SECONDS) -> None:
+    """Exit with status 1 after a timeout. name: of the filter, for the message."""
+    timer = threading.Timer(seconds, _end, (name, seconds))
+    timer.daemon = True
+    timer.start()
+
+
+def _end(name: str, seconds: float) -> None:
+    say(
+        f"{name}: The filter was stopped because it was not done after {seconds:g} seconds. "
+        f"Try it outside of Quarto: pandoc -F {name}",
+        err=True,
+    )
+    os._exit(1)  # an exception might never reach the main thread
 
 
 def main() -> None:

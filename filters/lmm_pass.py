@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from lmm_core.errors import PassError
+from lmm_core.errors import FilterError, PassError
 from lmm_core.scan.documents.own_pass import load_pass, run_pass
 
-from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput
 from .pass_run import apply_pass
 from .process import run_filter

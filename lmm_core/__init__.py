@@ -72,10 +72,10 @@ if TYPE_CHECKING:  # for editors and type checkers (a test compares the names)
     from .markdown.tree import traverse as traverse
     from .markdown.tree import tree_to_blocks as tree_to_blocks
     from .models.prompts import Prompt as Prompt
-    from .retrieve.agents.tools import Tools as Tools
     from .retrieve.answer import Conversation as Conversation
     from .retrieve.library import Library as Library
     from .retrieve.search import Retriever as Retriever
+    from .retrieve.tools import Tools as Tools
     from .scan.chat import scan_messages as scan_messages
     from .scan.documents.passes import markdown_rag as markdown_rag
     from .scan.documents.passes import markdown_scan as markdown_scan
@@ -111,7 +111,7 @@ _MODULES = {
     "markdown.tree": "HeaderNode HeadingNode TextNode blocks_to_tree fold_post load_tree map_tree save_tree sections "
     "traverse tree_to_blocks",
     "models.prompts": "Prompt",
-    "retrieve.agents.tools": "Tools",
+    "retrieve.tools": "Tools",
     "retrieve.answer": "Conversation",
     "retrieve.library": "Library",
     "retrieve.search": "Retriever",

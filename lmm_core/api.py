@@ -177,9 +177,9 @@ async def aask(
     question: str, folder: str | Path = ".", model: str = "", type: str = "", logger: LoggerBase | None = None
 ) -> Answer:
     """Return what `ask` does, in asynchronous code."""
-    from .retrieve.agents.tools import Tools
     from .retrieve.answer import make_conversation, not_checked
     from .retrieve.library import Library
+    from .retrieve.tools import Tools
     from .settings.models import Models
     from .settings.project import load_project
 

@@ -151,3 +151,7 @@ class TokenError(LmmError):
 
 class CourseError(LmmError):
     """The site of a course cannot be made or published."""
+
+
+class FilterError(LmmError):
+    """An error that stops pandoc before it writes. The text says what to do."""

@@ -13,13 +13,13 @@ from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
-from filters.errors import FilterError
 from filters.knit.document import knit_document
 from filters.pandoc.call import FilterCall
 from filters.pandoc.document import FilterDocument
-from filters.pandoc.runs.run import PandocRun
+from filters.pandoc.run import PandocRun
 from filters.pandoc.source import Source
 from lmm_core.api import knit
+from lmm_core.errors import FilterError
 from lmm_core.indexing.documents import encode_files
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from lmm_core.errors import FilterError
 from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import Block, header_content, serialize_blocks
 from lmm_core.markdown.files import read_markdown
@@ -18,7 +19,6 @@ from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import find_dangling, find_unclosed_div, knit
 from lmm_core.scan.left_out import find_pieces
 
-from ..errors import FilterError
 from ..pandoc.document import FilterDocument
 from ..pandoc.outputs import holds_markdown
 from ..pandoc.source import Source, needs_text

@@ -77,7 +77,7 @@ def _knit_without_source(document: FilterDocument) -> FilterOutput:
 
 def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     from ..pandoc.elements import blocks_of
-    from .book import knit_book
+    from .elements import knit_book
 
     doc = document.load(ast)
     header = header_from({key: value for key, value in ast["meta"].items() if key in DECIDING})
@@ -87,7 +87,7 @@ def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
 
 
 def _mend_references(doc: pf.Doc, left_out: Sequence[pf.Element]) -> None:
-    from .references import identifiers, make_readable
+    from .elements import identifiers, make_readable
 
     if labels := identifiers(left_out):
         labels -= identifiers([doc])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import panflute as pf
 
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock
+from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.tree import blocks_to_tree, node_block
-from lmm_core.markdown.visibility import KnitRules, div_properties, in_notes, verdicts
+from lmm_core.markdown.visibility import KnitRules, div_properties, header_rules, in_notes, verdicts
 from lmm_core.scan.boxes import has_titles
+from lmm_core.scan.references import LEFT_OUT
 
-from ..pandoc.elements import attributes_of, find_containers, is_metadata, metadata_of
+from ..pandoc.elements import attributes_of, find_containers, find_elements, is_metadata, metadata_of
 
 
 class Knitting:
@@ -83,3 +85,93 @@ def _is_emptied(element: pf.Element) -> bool:
 
 def _is_left_out(element: pf.Element, rules: KnitRules) -> bool:
     return isinstance(element, pf.Div) and in_notes(div_properties(attributes_of(element), rules), rules) is False
+
+
+# Books, whose chapters Quarto joins: each has a mark with its file name, and its header in a code block
+
+TITLE_BLOCK = "quarto-title-block"
+_MARK = "<!-- quarto-file-metadata:"
+
+
+def knit_book(
+    elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
+) -> tuple[list[pf.Element], list[pf.Element]]:
+    """Return the elements of the notes, and those left out.
+
+    Of a chapter with `knit: false` only Quarto's marks stay. header: of the document
+    """
+    notes, left_out = list[pf.Element](), list[pf.Element]()
+    for chapter in _chapters(elements):
+        own = _header_of(chapter)
+        if own is not None and in_notes(own.content, rules, is_header=True) is False:
+            notes += [element for element in chapter if _is_mark(element)]
+            left_out += chapter
+            continue
+        knitting = Knitting(header_rules(own.content, rules) if own is not None else rules)
+        notes += knitting.knit(chapter, header)
+        left_out += knitting.left_out
+    return notes, left_out
+
+
+def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:
+    chapter: list[pf.Element] = []
+    for element in elements:
+        if _is_mark(element) and not (chapter and _is_mark(chapter[-1])):
+            yield chapter
+            chapter = []
+        chapter.append(element)
+    yield chapter
+
+
+def _header_of(chapter: Sequence[pf.Element]) -> HeaderBlock | None:
+    for element in chapter:
+        if isinstance(element, pf.CodeBlock) and TITLE_BLOCK in element.classes:
+            first = parse_markdown_text(element.text + "\n")[0]
+            return first if isinstance(first, HeaderBlock) else None
+    return None
+
+
+def _is_mark(element: pf.Element) -> bool:
+    """Return True for Quarto's mark of a chapter or page between parts."""
+    if isinstance(element, pf.Div):
+        return "quarto-book-part" in element.classes
+    inside = element.content if isinstance(element, pf.Para) else [element]
+    return len(inside) == 1 and isinstance(inside[0], pf.RawBlock | pf.RawInline) and inside[0].text.startswith(_MARK)
+
+
+# References to left-out elements (see `lmm_core.scan.references`)
+
+
+def identifiers(elements: Iterable[pf.Element]) -> set[str]:
+    """Return the identifiers of elements and their descendants."""
+    return {getattr(inside, "identifier", "") for element in elements for inside in find_elements(element)} - {""}
+
+
+def make_readable(doc: pf.Doc, labels: Set[str]) -> None:
+    """Replace references to `labels` by a link's words or `[…]`."""
+
+    def replaced(element: pf.Element, doc: pf.Doc) -> list[pf.Element] | None:
+        if isinstance(element, pf.Link) and element.url.startswith("#") and element.url[1:] in labels:
+            return list(element.content)
+        return _readable(element, labels) if isinstance(element, pf.Cite) else None
+
+    doc.walk(replaced)
+
+
+def _readable(cite: pf.Cite, labels: Set[str]) -> list[pf.Element] | None:
+    stay = [citation for citation in cite.citations if citation.id not in labels]
+    if len(stay) == len(cite.citations):
+        return None
+    if stay:
+        text = "; ".join(f"@{citation.id}" for citation in stay)
+        return [pf.Cite(pf.Str(f"[{text}]"), citations=stay)]
+    return _words(cite.citations)
+
+
+def _words(citations: Sequence[pf.Citation]) -> list[pf.Element]:
+    words: list[pf.Element] = []
+    for citation in citations:
+        before = list(citation.prefix)
+        words += [pf.Str(";"), pf.Space()] if words else []
+        words += [*before, *([pf.Space()] if before else []), pf.Str(LEFT_OUT), *citation.suffix]
+    return words

@@ -11,7 +11,7 @@ from typing import Any
 from lmm_core.markdown.metadata.keys import is_private
 
 from .meta import ASKED, CHAIN, TEXT, FilterOptions, plain, read_options
-from .runs.run import PandocRun, base_format, find_run, is_ours
+from .run import PandocRun, base_format, find_run, is_ours
 
 Meta = dict[str, Any]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from lmm_core.errors import FilterError
 from lmm_core.logging import LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
 from lmm_core.markdown.divs import find_parts
@@ -19,7 +20,6 @@ from lmm_core.markdown.visibility import KnitRules, named_types, words_of
 from lmm_core.scan.documents.document import project_of
 from lmm_core.settings.project import Project, load_project
 
-from ..errors import FilterError
 from .call import FilterCall, read_call
 from .meta import FilterOptions, header_from, plain_options
 from .outputs import refuse_overwriting

@@ -21,7 +21,7 @@ from lmm_core.markdown.metadata.lists import not_a_mapping
 from lmm_core.markdown.parse import COMMENT_OPEN, NOT_ONE_BLOCK, parse_markdown_text
 from lmm_core.markdown.spelling import make_block
 
-from .runs.run import run_pandoc
+from .run import run_pandoc
 
 Json = dict[str, Any]
 RAW = "lmm"  # format of raw blocks that pass metadata to the next filter

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lmm_core.errors import RecoveryError
+from lmm_core.errors import FilterError, RecoveryError
 from lmm_core.files.outputs import is_ours
 from lmm_core.files.recovery import put_aside
 from lmm_core.files.walk import TEXT_SUFFIXES
 from lmm_core.markdown.files import project_root
 
-from ..errors import FilterError
 from .call import FilterCall
-from .runs.run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
+from .run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
 
 
 def holds_markdown(path: Path) -> bool:

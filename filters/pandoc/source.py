@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lmm_core.errors import FilterError
 from lmm_core.files.walk import is_document
 from lmm_core.markdown.blocks import Block
 from lmm_core.markdown.files import MarkdownFile, read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 
-from ..errors import FilterError
 from .call import FilterCall
-from .runs.run import PandocRun, base_format
+from .run import PandocRun, base_format
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmm_core.errors import FilterError
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, serialize_blocks
 from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.edits import restore_originals
@@ -14,10 +15,9 @@ from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.scan.system_keys import FLOW_KEYS
 
-from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
 from .meta import TEXT, to_meta
-from .runs.run import PandocRun
+from .run import PandocRun
 from .source import foreign_meta, needs_text
 
 if TYPE_CHECKING:

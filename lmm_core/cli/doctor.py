@@ -85,7 +85,7 @@ def _quarto(root: Path) -> list[MachineFinding]:
     """Check the setup of a Quarto project; optional without Quarto, since pandoc renders then."""
     if project_file(root) is None:
         return []
-    from ..quarto.check import check_project
+    from ..quarto.setup import check_project
 
     optional = shutil.which("quarto") is None
     return [MachineFinding(part.name, part.result, part.ok, optional, part.paste) for part in check_project(root)]

@@ -22,8 +22,7 @@ from ..scan.documents.passes import Work, work_on, work_on_file
 from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
 from .arguments import find_documents
-from .reports import ReportPrinter, cost, print_diff, print_json, report_failure
-from .running import run
+from .reports import ReportPrinter, cost, print_diff, print_json, report_failure, run
 from .session import SavedFiles
 
 WOULD = "would be "  # prefix with `--check` and `--diff`

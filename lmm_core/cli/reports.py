@@ -1,4 +1,4 @@
-"""Print reports, results, progress, diffs and excerpts."""
+"""Run work, and print reports, results, progress, diffs and excerpts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import re
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from ..errors import MarkdownError
-from ..logging import LEVEL_STYLES, ListLogger, Report, as_json, one_line, put, say, visible
+from ..errors import MarkdownError, ModelError
+from ..logging import LEVEL_STYLES, ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
 from ..markdown.regions import split_fences
 
 if TYPE_CHECKING:
     from ..markdown.files import MarkdownFile
+    from ..retrieve.library import Library
     from ..settings.models import Models
+    from ..settings.project import Project
 
 BAR_AFTER = 1.0  # seconds until a progress bar appears
 
@@ -217,3 +219,49 @@ def _print_line(line: str) -> None:
     for at, part in enumerate(_BOLD.split(line)):  # odd parts are bold
         say(_ESCAPE.sub(r"\1", part), nl=False, style="bold" if at % 2 else "")
     say("")
+
+
+# Asynchronous work
+
+Result = TypeVar("Result")
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of a coroutine. Ctrl-C exits with 130."""
+    import asyncio
+
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        say("Stopped. What was done is kept: run the same command to go on.", err=True)
+        sys.exit(130)
+
+
+def run_or_report(work: Coroutine[Any, Any, Result], logger: LoggerBase, *errors: type[Exception]) -> Result | None:
+    """Return the result, or None after reporting a StoreError, ModelError or one of `errors`."""
+    from ..errors import StoreError
+
+    kinds: tuple[type[Exception], ...] = (StoreError, ModelError, *errors)
+    try:
+        return run(work)
+    except kinds as error:
+        logger.error(str(error))
+        return None
+
+
+def with_library(
+    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: LoggerBase
+) -> Result | None:
+    """Return the result of work with the project's index open, or None after a reported failure."""
+    from ..errors import RetrieveError
+    from ..retrieve.library import Library
+
+    async def opened() -> Result:
+        library = Library(project, models)
+        try:
+            async with library.use():
+                return await work(library)
+        finally:
+            await library.close()
+
+    return run_or_report(opened(), logger, RetrieveError)

@@ -14,8 +14,8 @@ from shutil import which
 from typing import Literal
 
 from ..errors import CourseError, FolderError
-from ..files.create import create_files
 from ..files.marked import check_inside, make_marked, remove_marked
+from ..files.writing import create_files
 from ..installation import ADDRESS, PACKAGE, packaged_folder, requirement
 from ..quarto.setup import extension_files, extension_place, lacking_files
 from ..settings.names import CONFIG_NAME

@@ -132,7 +132,7 @@ def check(course: Course) -> str:
 def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
     if not course.quarto:
         return _unrun_cells(course, pages)
-    from ..quarto.check import check_project
+    from ..quarto.setup import check_project
 
     findings = [
         finding

@@ -11,8 +11,8 @@ from typing import Annotated
 
 from ..errors import ToolError
 from ..logging import one_line
-from ..retrieve.agents.library_tools import Function, Part, Result, in_parts
-from ..retrieve.agents.tools import Tools
+from ..retrieve.library_tools import Function, Part, Result, in_parts
+from ..retrieve.tools import Tools
 from ..settings.models import Models
 from ..settings.project import Project
 from . import FOLDER

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import OutputError
-from .remembered import is_known, is_remembered, remember
+from .user import cache_folder
 from .walk import SUFFIXES, TEXT_SUFFIXES, is_inside
-from .writing import is_stream, write_file
+from .writing import is_stream, replace_file, write_file
 
 # Suffixes by content; messages advise the first
 MARKDOWN = (*SUFFIXES, *sorted(TEXT_SUFFIXES - set(SUFFIXES)))
@@ -27,7 +28,6 @@ CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid 
 # signatures of our files, on any machine
 GENERATOR = '<meta name="generator" content="LM markdown">'
 _SIGNS = {GENERATOR.encode(): HTML, CSV_HEAD.encode(): TABLE}
-_KIND = "outputs"
 
 
 def check_output(
@@ -98,7 +98,7 @@ def _holds_something(path: Path) -> bool:
 
 def _has_sign(output: Path) -> bool:
     """Return True for our output from another machine."""
-    if is_known(_KIND, output):  # so it was changed since
+    if _record(output).is_file():  # so it was changed since
         return False
     with output.open("rb") as file:
         head = file.read(400)
@@ -112,17 +112,35 @@ def write_output(output: Path, data: bytes) -> None:
 
 
 def remember_output(output: Path, data: bytes) -> None:
-    """Record the content of an output."""
-    if not is_stream(output):
-        remember(_KIND, output, data)
+    """Record the content of an output in the user's cache, if possible, since projects can be forged."""
+    if is_stream(output):
+        return
+    record = _record(output)
+    with suppress(OSError):
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(record, _digest(data))
 
 
 def is_ours(output: Path) -> bool:
     """Return True for an unchanged output of this user's."""
     try:
-        return is_known(_KIND, output) and is_remembered(_KIND, output, output.read_bytes())
+        record = _record(output).read_bytes()
+        return record == _digest(output.read_bytes())
     except OSError:
         return False
+
+
+def _record(output: Path) -> Path:
+    import hashlib
+
+    name = hashlib.blake2b(os.fsencode(os.path.realpath(output)), digest_size=16).hexdigest()
+    return cache_folder() / "outputs" / name
+
+
+def _digest(data: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.blake2b(b"%d:" % len(data) + data, digest_size=20).hexdigest().encode()
 
 
 def is_made_again(output: Path, path: Path) -> bool:

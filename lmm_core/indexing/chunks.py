@@ -17,8 +17,7 @@ from ..arguments import validated
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, header_content
 from ..markdown.edits import restore_originals
-from ..markdown.metadata.keys import MESSAGE_KEYS, SETTINGS
-from ..markdown.metadata.ownership import find_key
+from ..markdown.metadata.keys import MESSAGE_KEYS, SETTINGS, find_key
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.visibility import KnitRules, is_indexed, types_around
 from ..scan.documents.document import docid_in

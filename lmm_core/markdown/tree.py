@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ..logging import LoggerBase
 from .blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, serialize_blocks
 from .files import load_markdown, save_markdown
-from .metadata.ownership import find_key
+from .metadata.keys import find_key
 from .parse import parse_markdown_text
 from .spelling import settle_safely
 

@@ -1,15 +1,25 @@
-"""Set up a Quarto project: extension and `_quarto.yml`."""
+"""Set up a Quarto project (extension and `_quarto.yml`), and check it."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ..errors import QuartoError
+from .. import __version__
+from ..errors import MarkdownError, QuartoError
 from ..files.walk import is_inside
-from ..settings.quarto_project import PROJECT_FILES, project_file
+from ..markdown.files import MarkdownDocument, read_markdown
+from ..scan.check.document import find_errors
+from ..settings.quarto_inputs import find_inputs, with_included
+from ..settings.quarto_project import PROJECT_FILES, as_list, project_file, read_project, read_yaml
 from ..study.outline import course_title
-from .extension import EXTENSION, installed_extension, packaged_extension
+from .extension import EXTENSION, filter_problem, installed_extension, packaged_extension
+from .native_blocks import find_native
+from .options import not_a_mapping, option_problem
 
 _NEW_PROJECT = """\
 project:
@@ -61,3 +71,93 @@ def extension_files() -> dict[str, bytes]:
     paths = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
     files = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]
     return {f"_extensions/{EXTENSION}/{path.as_posix()}": (source / path).read_bytes() for path in files}
+
+
+# Check
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFinding:
+    """Result of a check.
+
+    paste: lines to fix it; pasting by hand preserves comments in `_quarto.yml`"""
+
+    name: str
+    ok: bool
+    result: str
+    paste: str = ""
+
+
+def check_project(folder: Path) -> list[ProjectFinding]:
+    if project_file(folder) is None:
+        return [
+            ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm init --quarto")
+        ]
+    try:
+        settings = read_project(folder)
+    except QuartoError as error:
+        return [ProjectFinding("_quarto.yml", False, str(error))]
+    return [
+        _check_extension(folder),
+        _check_filters(settings),
+        *_check_options(settings),
+        *_check_spelling(folder),
+    ]
+
+
+def _check_extension(folder: Path) -> ProjectFinding:
+    extension = installed_extension(folder)
+    if extension is None:
+        return ProjectFinding("extension", False, "It is not in _extensions/. To copy it there, run: lmm init")
+    try:
+        version = str(read_yaml(extension / "_extension.yml").get("version"))
+    except QuartoError as error:
+        return ProjectFinding("extension", False, str(error))
+    if version == __version__:
+        return ProjectFinding("extension", True, version)
+    mend = f"Remove {extension.relative_to(folder)}, then run: lmm init"
+    return ProjectFinding("extension", False, f"It has version {version}, but lmm has {__version__}.", mend)
+
+
+def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
+    problem = filter_problem(settings)
+    if not problem:
+        return ProjectFinding("filters", True, EXTENSION)
+    lines = ["filters:", *map(_as_line, [EXTENSION, *as_list(settings.get("filters"))])]
+    return ProjectFinding("filters", False, problem, "\n".join(lines))
+
+
+def _as_line(entry: Any) -> str:
+    """Return a filter as a line of `_quarto.yml`; JSON of a mapping is valid YAML."""
+    return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
+
+
+def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
+    options = settings.get("lmm")
+    if not isinstance(options, dict | None):
+        yield ProjectFinding("options", False, not_a_mapping())
+        return
+    wrong = [problem for key, value in (options or {}).items() if (problem := option_problem(str(key), value))]
+    yield from (ProjectFinding("options", False, problem) for problem in wrong)
+    if not wrong:
+        yield ProjectFinding("options", True, ", ".join(map(str, options or ())) or "none")
+
+
+def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
+    documents: list[tuple[str, MarkdownDocument]] = []
+    problems: list[str] = []
+    for path in with_included(find_inputs(folder), folder):
+        name = os.path.relpath(path)  # relative to where the command is pasted
+        try:
+            document = MarkdownDocument(read_markdown(path))
+        except (OSError, MarkdownError) as error:
+            problems.append(str(error))
+            continue
+        documents.append((name, document))
+        problems += [f"{name}:{finding.line}: {finding.message}" for finding in [*find_errors(document.blocks)][:1]]
+    problems += find_native(documents)
+    for problem in problems:
+        sentence, is_command, command = problem.partition(" run: ")
+        yield ProjectFinding("spelling", False, f"{sentence} run:" if is_command else sentence, command)
+    if not problems:
+        yield ProjectFinding("spelling", True, "no native blocks")

@@ -27,9 +27,9 @@ from .ranking.fusion import Ranked
 from .search import Retrieval, Retriever
 
 if TYPE_CHECKING:  # not needed without a model
-    from .agents.library_tools import Result
-    from .agents.tools import Tools
+    from .library_tools import Result
     from .models import ModelQueries, Reranker
+    from .tools import Tools
 
 MOST_CHARACTERS = 10_000  # of a question to the model
 ROOM_FOR_REPLY = 4_000  # tokens of a request reserved for the answer

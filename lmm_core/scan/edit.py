@@ -22,7 +22,7 @@ from ..markdown.blocks import (
     trim_blank_lines,
 )
 from ..markdown.edits import EDIT_KEY, Edit, new_ident, open_edit, read_edit, restore_originals, write_edit
-from ..markdown.metadata.ownership import digest
+from ..markdown.metadata.keys import digest
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from ..models.chat import Asker, ChatMessage

@@ -9,7 +9,7 @@ from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, FrontMatterBlock, HeaderBlock, HeadingBlock, blank
 from ..markdown.edits import broken_edits, restore_originals
 from ..markdown.metadata.body import dump_entry
-from ..markdown.metadata.ownership import digest
+from ..markdown.metadata.keys import digest
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
 from .check.document import find_errors

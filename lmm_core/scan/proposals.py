@@ -15,7 +15,7 @@ from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, HeaderBlock, HeadingBlock, MetadataBlock, Spelling
 from ..markdown.edits import ASKED_KEY
 from ..markdown.metadata.body import dump_entry
-from ..markdown.metadata.ownership import digest, find_key
+from ..markdown.metadata.keys import digest, find_key
 from ..markdown.spelling import edit_block, make_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from .header import report_broken_edits

@@ -15,7 +15,7 @@ from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block, Spelling, header_content, serialize_blocks
 from ..markdown.edits import RestoredBlocks, broken_edits, restore_originals
 from ..markdown.metadata.body import DELETED
-from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes, short_hashes
+from ..markdown.metadata.keys import HASHES, hash_pair, read_hashes, short_hashes
 from ..markdown.spelling import settle, settle_safely, take_out
 from ..markdown.tree import (
     HeaderNode,

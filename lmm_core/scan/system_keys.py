@@ -24,7 +24,7 @@ from ..markdown.blocks import (
     trim_blank_lines,
 )
 from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
-from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair, read_hashes, short_hashes
+from ..markdown.metadata.keys import HASHES, digest, find_key, hash_pair, read_hashes, short_hashes
 from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 

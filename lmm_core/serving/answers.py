@@ -17,12 +17,12 @@ from ..indexing.collection import index_info
 from ..indexing.passages import Material, Passage
 from ..models.chat import Asker
 from ..models.sources import STAND_IN, STAND_IN_NAME
-from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Answer, Conversation, make_conversation
 from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
 from ..retrieve.ranking.spans import best_spans
 from ..retrieve.search import Retrieval, Retriever, UnknownType
+from ..retrieve.tools import Tools
 from ..settings.models import Models
 from ..settings.project import Project
 from ..study.outline import make_outline

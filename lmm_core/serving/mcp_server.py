@@ -12,7 +12,7 @@ from .. import __version__
 from ..crawl.tools import CHANGING
 from ..errors import ToolError
 from ..logging import as_json, printable
-from ..retrieve.agents.tools import Tool, Tools
+from ..retrieve.tools import Tool, Tools
 
 NAME = "lmm"
 READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)

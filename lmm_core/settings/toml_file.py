@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, OutputError
-from ..files.create import create_file
+from ..files.writing import create_file
 from .names import CONFIG_NAME, MOST_BYTES
 from .tables import SECTIONS, ConfigTables, Keys, keys_of, section_keys, table_class, words_of
 

@@ -22,9 +22,9 @@ from ..indexing.passages import Key, Material, build_material, split_questions
 from ..indexing.refresh import Refresh
 from ..logging import ListLogger, LoggerBase, printable
 from ..markdown.files import read_markdown
-from ..retrieve.agents.library_tools import find_section
 from ..retrieve.context import build_context
 from ..retrieve.library import Library, open_library
+from ..retrieve.library_tools import find_section
 from ..retrieve.matches import best_matches
 from ..retrieve.search import MOST_CHARACTERS, Retrieval, Retriever
 from ..settings.models import Models

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.logging import ConsoleLogger, Report, as_json, one_line, printable, say, visible
-from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.tools import Tools
 from lmm_core.serving.log import LibraryHandler, Log
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project

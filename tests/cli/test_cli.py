@@ -10,8 +10,7 @@ from contextlib import suppress
 import click
 import pytest
 
-from lmm_core.cli import cli
-from lmm_core.cli.registry import COMMANDS
+from lmm_core.cli import COMMANDS, cli
 from tests.commands import BIN, run, text, write
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"

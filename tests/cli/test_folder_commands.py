@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from lmm_core.crawl.indexer import read_description
 from lmm_core.crawl.tools import add_tools
 from lmm_core.errors import ToolError
-from lmm_core.retrieve.agents.tools import Tools
+from lmm_core.retrieve.tools import Tools
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import text, write

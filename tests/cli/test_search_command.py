@@ -1,6 +1,5 @@
 """Every encoding in every place: upload, query, and `lmm search`."""
 
-
 import pytest
 
 from lmm_core.errors import ReportedError

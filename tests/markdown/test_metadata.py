@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lmm_core.errors import MarkdownError
 from lmm_core.markdown import DELETED, edit_block, parse_markdown_text
 from lmm_core.markdown.metadata.body import dump_entry, edit_metadata, key_spans, parse_metadata
-from lmm_core.markdown.metadata.ownership import digest, find_key
+from lmm_core.markdown.metadata.keys import digest, find_key
 from lmm_core.markdown.spelling import make_block
 from tests.strategies import KEYS, bodies, values
 

@@ -8,8 +8,7 @@ import pytest
 
 from lmm_core.errors import MarkdownError
 from lmm_core.markdown import HeaderBlock, HeadingBlock, parse_markdown_text, write_markdown
-from lmm_core.markdown.files import read_markdown
-from lmm_core.markdown.notebooks import read_notebook
+from lmm_core.markdown.files import read_markdown, read_notebook
 from tests.commands import text, write
 from tests.notebooks import cell, notebook
 from tests.talk import lmm

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.ask_box.data import read_page
+from lmm_core.quarto.ask_box.box import read_page
 from lmm_core.quarto.render import post_render
 from lmm_core.retrieve.plain_text import in_unicode, plain_text
 from tests.commands import pandocs, run, text, write

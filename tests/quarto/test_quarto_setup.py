@@ -12,8 +12,8 @@ import yaml
 
 from lmm_core import __version__
 from lmm_core.markdown.files import project_root
-from lmm_core.quarto.check import check_project
 from lmm_core.quarto.extension import packaged_extension
+from lmm_core.quarto.setup import check_project
 from lmm_core.settings.quarto_inputs import find_inputs
 from tests.commands import run, text, write
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmm_core.indexing.passages import build_material
-from lmm_core.quarto.ask_box.data import BoxRows, PageText, box_script, section_rows
+from lmm_core.quarto.ask_box.box import BoxRows, PageText, box_script, section_rows
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points

@@ -7,9 +7,9 @@ import pytest
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker, Reply, ToolCall
 from lmm_core.models.chat import run as run_async
-from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer, make_conversation
 from lmm_core.retrieve.library import open_library
+from lmm_core.retrieve.tools import Tools
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import write

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmm_core.quarto.ask_box.data import read_page
+from lmm_core.quarto.ask_box.box import read_page
 from lmm_core.retrieve.plain_text import in_unicode, link_labels, plain_line, plain_text
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"

@@ -12,9 +12,9 @@ import lmm_core.retrieve.library
 from lmm_core.errors import ToolError
 from lmm_core.indexing.passages import build_material
 from lmm_core.models.chat import run
-from lmm_core.retrieve.agents.library_tools import MOST, SHOWN, section_text
-from lmm_core.retrieve.agents.tools import DATA, Tools
 from lmm_core.retrieve.library import Library, open_library
+from lmm_core.retrieve.library_tools import MOST, SHOWN, section_text
+from lmm_core.retrieve.tools import DATA, Tools
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.vector_store import ScoredPoint

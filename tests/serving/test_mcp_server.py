@@ -13,7 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from lmm_core.installation import install_command
-from lmm_core.retrieve.agents.tools import Tools
+from lmm_core.retrieve.tools import Tools
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import lmm, section

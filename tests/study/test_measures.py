@@ -4,7 +4,7 @@ import pytest
 
 from lmm_core.errors import QuestionsError
 from lmm_core.indexing.passages import build_material, section_address
-from lmm_core.retrieve.agents.library_tools import find_section
+from lmm_core.retrieve.library_tools import find_section
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.study.bench import LabelledQuestion, annotated_questions, label_questions
 from lmm_core.study.measures import DEPTH, Labelled, QuestionResult, by_section, hit_at, judge, mean_reciprocal_rank

@@ -14,8 +14,7 @@ import click
 from ...logging import Report, counted, one_line, printable, say
 from ...settings.models import Models
 from ..arguments import json_option, project_at, quiet_option
-from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, warn
-from ..running import run_or_report
+from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, run_or_report, warn
 
 if TYPE_CHECKING:
     from ...crawl.indexer import Indexed

@@ -26,8 +26,7 @@ from ..arguments import (
     quiet_option,
     searched_project,
 )
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
-from ..running import run_or_report
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run_or_report, warn
 
 if TYPE_CHECKING:
     from ...indexing.chunks import Chunk

@@ -18,8 +18,7 @@ from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
 from ...markdown.files import write_markdown
 from ...settings.models import Models
 from ..arguments import asking_options, check_written
-from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure, warn
-from ..running import run
+from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure, run, warn
 
 if TYPE_CHECKING:
     from ...llmd.project import Proposal

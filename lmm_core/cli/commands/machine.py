@@ -170,7 +170,7 @@ def _show_prompt(name: str) -> None:
 
 
 def _begin_prompt(name: str) -> None:
-    from ...files.create import create_file
+    from ...files.writing import create_file
 
     prompt, root = _known_prompt(name), project_root(Path.cwd() / "-")
     file = root / PROMPTS / f"{name}.md"

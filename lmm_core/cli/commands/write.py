@@ -37,9 +37,9 @@ from ..reports import (
     exit_with_status,
     print_json,
     report_failure,
+    run,
     warn,
 )
-from ..running import run
 from ..session import Saved, SavedFiles, at_every_save, is_done, say_at
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 Value = Literal["switch", "words", "text", "message", "other"]
 
@@ -70,3 +72,57 @@ def is_positional(key: str) -> bool:
 def is_private(key: str) -> bool:
     """Return True if a key is used only by this program."""
     return is_positional(key) or key in ("lmm", "model", "docid", "titles") or key.startswith("lmm-")
+
+
+# Owners of keys (`docs/annotate.md`, "Who owns a key")
+
+HASHES = "~~hash"
+_SHARED = "text"  # in `~~hash`: the input hash shared by all keys
+
+
+def find_key(properties: Mapping[str, Any], key: str) -> str | None:
+    """Return the first of `key=`, `key` and `~key` that exists, or None."""
+    for spelling in (f"{key}=", key, f"~{key}"):
+        if spelling in properties:
+            return spelling
+    return None
+
+
+def digest(value: Any) -> str:
+    """Return a short hash (10 hexadecimal digits) of a YAML value."""
+    import hashlib  # slow import: loads OpenSSL
+
+    data = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+
+
+def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the expanded `~~hash`: the hashes of input and value for each key."""
+    hashes = properties.get(HASHES)
+    if not isinstance(hashes, dict):
+        return {}
+    shared = hashes.get(_SHARED)
+    if not isinstance(shared, str | int):
+        return dict(hashes)
+    rest = {key: value for key, value in hashes.items() if key != _SHARED}
+    return {key: [str(shared), str(value)] if isinstance(value, str | int) else value for key, value in rest.items()}
+
+
+def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the compact `~~hash`, with a shared input hash written once."""
+    pairs = [pair for pair in hashes.values() if isinstance(pair, list) and len(pair) == 2]
+    shared = {str(pair[0]) for pair in pairs}
+    if len(pairs) < max(2, len(hashes)) or len(shared) > 1 or _SHARED in hashes:
+        return dict(hashes)
+    return {_SHARED: shared.pop(), **{key: str(pair[1]) for key, pair in hashes.items()}}
+
+
+def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
+    """Return the hashes of input and value in `~~hash`, or None.
+
+    Earlier versions appended a prompt's hash to the first.
+    """
+    pair = read_hashes(properties).get(key)
+    if isinstance(pair, list) and len(pair) == 2:
+        return str(pair[0]).partition("-")[0], str(pair[1])
+    return None

@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
-from ...logging import LoggerBase
-from ...retrieve.ranking.lexical import fields_left_out
+from ...files.walk import name_from
+from ...indexing.passages import Passage, Section
+from ...indexing.statistics import emphasised
+from ...logging import LoggerBase, in_file
+from ...markdown.files import read_markdown
+from ...models.embedders.bm25 import USUAL_LANGUAGE
+from ...models.languages.stemming import SPELLINGS, Stemmer, language_code, stop_words
+from ...models.languages.words import find_words, fold
+from ...retrieve.items import DEFINITION, lead_of, type_of, without_fences
+from ...retrieve.plain_text import in_unicode, link_labels, plain_line, plain_text
+from ...retrieve.ranking.asking import ASKING
+from ...retrieve.ranking.lexical import fields_left_out, weights_data
+from ...retrieve.ranking.synonyms import Synonymous, Synonyms
+from ...retrieve.ranking.words import words_data
 from ...settings.project import Project
+from ...study.outline import reading_minutes
 from ..extension import box_files
+from ..html import element_text, parse_html
 from ..options import ASK_FOLDER, AskBoxSettings
-from .data import BOX_TAG, BoxRows, PageText, box_script, read_page, read_rows
-from .material import SitePage
+from .material import SitePage, read_material
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
 
 BOX = "ask-box"  # marks the folder as ours
 DATA = "data.js"
+BOX_TAG = "data-lmm-ask"  # attribute that identifies the box's script tag
 _TAG = re.compile(rf"[ \t]*<script\b[^<>]*\b{BOX_TAG}\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 
@@ -103,3 +124,189 @@ def _bytes(text: str) -> bytes:
 def _write(path: Path, data: bytes) -> None:
     if not path.is_file() or path.read_bytes() != data:
         write_own(path, data)
+
+
+# Data
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+FORMAT = 10  # version of the data; box.js reads no other
+
+
+def box_script(
+    rows: BoxRows,
+    language: str,
+    synonyms: Synonymous | None = None,
+    left_out: Collection[str] = (),
+    time: datetime | None = None,
+) -> bytes:
+    """Return the script that passes a box's data to a page.
+
+    left_out: fields excluded from the search; time: default now."""
+    stem_language = language_code(language) or USUAL_LANGUAGE
+    words = set(_words(rows))
+    data = {
+        "format": FORMAT,
+        "made": (time or datetime.now(UTC)).isoformat(timespec="minutes"),
+        "language": language,
+        "types": dict(sorted(rows.types.items())),
+        "documents": rows.documents,
+        "sections": rows.sections,
+        "stems": _stems(words, stem_language),
+        "spellings": SPELLINGS[""] + SPELLINGS.get(language_code(language), []),
+        "synonyms": _synonyms(words, language, synonyms or {}),
+        "named": stem_language,
+        "stopWords": " ".join(sorted(stop_words(stem_language))),
+        "asking": {name: " ".join(asking) for name, asking in words_data().items()},
+        "askingSigns": ASKING,
+        "weights": weights_data(left_out),
+    }
+    return b"lmmAsk.take(%b)\n" % _json(data)
+
+
+def _json(value: Any) -> bytes:
+    return _ENCODER.encode(value).encode("utf-8", "replace")  # lone surrogates
+
+
+def _words(rows: BoxRows) -> Iterator[str]:
+    for _, _, title, _, _, summary, questions, passages in rows.sections:
+        texts = (
+            title,
+            summary,
+            *questions,
+            *(passage if isinstance(passage, str) else passage[0] for passage in passages),
+        )
+        for word in find_words(in_unicode("\n".join(texts))):
+            yield fold(word)
+
+
+def _stems(words: set[str], language: str) -> list[str]:
+    stem_of, forms = Stemmer(language).stem, defaultdict[str, list[str]](list)
+    for word in sorted(words):
+        stem = stem_of(word)
+        forms[stem] += [word] if word != stem else []
+    forms.pop("", None)  # stop words
+    return [" ".join([stem, *own]) for stem, own in sorted(forms.items())]
+
+
+def _synonyms(words: set[str], language: str, configured: Synonymous) -> list[list[Any]]:
+    """Return configured synonyms that occur in the sections: whether matched by capitals only, name, other names."""
+    used = {
+        name: others
+        for name, others in configured.items()
+        if any(words.issuperset(map(fold, find_words(other))) for other in (name, *others))
+    }
+    names = Synonyms(Stemmer(language), language, used)
+    return [[int(synonym.needs_capitals), synonym.name, *synonym.others] for synonym in names.names]
+
+
+# Rows
+
+
+@dataclass
+class BoxRows:
+    """Rows of an ask box.
+
+    documents: page and source
+    sections: see `section_rows`, with document numbers
+    types: number of passages by type, including hidden ones"""
+
+    documents: list[list[str]] = field(default_factory=list)
+    sections: list[list[Any]] = field(default_factory=list)
+    types: Counter[str] = field(default_factory=Counter)
+
+    def add(self, page: str, source: str, sections: Sequence[list[Any]]) -> None:
+        self.sections += [[len(self.documents), *row[1:]] for row in sections]
+        self.documents.append([page, source])
+
+
+def read_rows(
+    pages: Sequence[SitePage],
+    texts: Mapping[str, PageText],
+    project: Project,
+    settings: Mapping[str, Any],
+    logger: LoggerBase,
+) -> BoxRows:
+    """Return the rows of pages. texts: parsed pages by name.
+
+    Raise OSError, MarkdownError, QuartoError and ConfigError."""
+    rows = BoxRows()
+    for page in pages:
+        text = (page.file or read_markdown(page.source)).text
+        material = read_material(page, text, project, settings, in_file(logger, page.source))
+        for document in material.documents:
+            rows.add(page.page, name_from(project.root, page.source), [*section_rows(document, texts[page.page])])
+        rows.types.update(material.types)
+    return rows
+
+
+def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
+    """Yield a row per section.
+
+    Columns: document number, depth, title, identifier, reading minutes, summary, questions, passages."""
+    links = set().union(*(link_labels(passage.text) for passage in document.all_passages()))
+    for section in document.walk():
+        title = plain_line(section.titles[-1]) if section.titles else ""
+        minutes = round(reading_minutes(section.passages), 1)
+        passages = [row for passage in section.passages if (row := _passage(passage, page.words, links))]
+        questions = list(map(plain_line, section.questions))
+        summary = plain_text(section.summary, page.words)
+        yield [0, section.depth, title, _nearest_anchor(section, page.ids), minutes, summary, questions, passages]
+
+
+def _nearest_anchor(section: Section, ids: frozenset[str]) -> str:
+    """Return the identifier of the nearest enclosing section on the page, "" for none."""
+    ancestor: Section | None = section
+    while ancestor is not None:
+        if ancestor.anchor and ancestor.anchor in ids:
+            return ancestor.anchor
+        ancestor = ancestor.parent
+    return ""
+
+
+def _passage(passage: Passage, words: Mapping[str, str], links: Collection[str]) -> Any:
+    text, type = plain_text(passage.text, words, links), type_of(passage)
+    term = plain_line(lead_of(without_fences(passage.text))) if type == DEFINITION else ""
+    row = [text, type, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]
+    while len(row) > 1 and not row[-1]:
+        row.pop()
+    return row if len(row) > 1 else text
+
+
+# Pages
+
+
+@dataclass(frozen=True)
+class PageText:
+    """The parts of a page used by the box.
+
+    words: displayed text by label and cited work
+    tag: the box's script tag, "" unless there is exactly one"""
+
+    ids: frozenset[str]
+    words: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ""
+
+
+def read_page(text: str) -> PageText:
+    page = parse_html(text)
+    words: dict[str, str] = {}
+    for element in page.css("a.quarto-xref, span.citation[data-cites]"):
+        label, link_text = _label(element), element_text(element)
+        if label and link_text and not link_text.startswith(("(", "[", "?")):
+            words.setdefault(label, link_text)
+    ids = frozenset(element.attributes["id"] or "" for element in page.css("[id]"))
+    return PageText(ids - {""}, words, _box_tag(text))
+
+
+def _label(element: LexborNode) -> str:
+    if element.tag == "a":
+        return (element.attributes.get("href") or "").rpartition("#")[2]
+    cited = (element.attributes["data-cites"] or "").split()
+    return cited[0] if len(cited) == 1 else ""
+
+
+def _box_tag(page: str) -> str:
+    if page.count(BOX_TAG) != 1:
+        return ""
+    at, end = page.index(BOX_TAG), "</script>\n"
+    return page[page.rfind("<script", 0, at) : page.find(end, at) + len(end)]

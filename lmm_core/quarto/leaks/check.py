@@ -17,13 +17,11 @@ from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ..extension import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
-from .comments import comment_leaks
-from .figures import makes_figures, named_figures, unused_figures
 from .findings import Findings, Leak
 from .notes import PublishedNotes
+from .other import comment_leaks, find_solutions, makes_figures, named_figures, unused_figures
 from .short_parts import ShortParts, beside_others, element_of, name_of
 from .site_text import Text, find_files, read_texts
-from .solutions import find_solutions
 from .sources import Secret, SourceDocument, project_texts, read_documents
 from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...markdown.metadata.body import DELETED
-from ...markdown.metadata.ownership import hash_pair
+from ...markdown.metadata.keys import hash_pair
 from ...markdown.tree import HeaderNode, HeadingNode, Node, titles_path
 from ...models.annotators.annotator import Annotator, AnnotatorSection
 from ...models.sources import STAND_IN_NAME

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...markdown.blocks import HeaderBlock
-from ...markdown.metadata.ownership import hash_pair
+from ...markdown.metadata.keys import hash_pair
 from ...markdown.tree import HeaderNode, HeadingNode, Node
 from ...markdown.visibility import KnitRules, types_of
 from ...settings.tables import ScanOpts

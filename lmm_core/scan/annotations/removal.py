@@ -12,7 +12,7 @@ from ...logging import LoggerBase
 from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, newline_of, source_line
 from ...markdown.edits import read_edit, restore_originals
 from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
-from ...markdown.metadata.ownership import HASHES, digest, hash_pair, read_hashes, short_hashes
+from ...markdown.metadata.keys import HASHES, digest, hash_pair, read_hashes, short_hashes
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import take_out, with_body
 from ...markdown.tree import HeadingNode, Node, blocks_to_tree, traverse

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...markdown.blocks import parse_attributes, split_heading
-from ...markdown.metadata.ownership import digest
+from ...markdown.metadata.keys import digest
 from ...markdown.regions import DIV_OPEN, Regions, split_fences
 from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, sections, titles_path, traverse, traverse_post
 from ...markdown.visibility import KnitRules, is_hidden, types_of

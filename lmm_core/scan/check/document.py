@@ -9,7 +9,7 @@ from typing import Any
 
 from ...markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, is_text
 from ...markdown.edits import restore_originals
-from ...markdown.metadata.ownership import find_key
+from ...markdown.metadata.keys import find_key
 from ...markdown.parse import NOT_ONE_BLOCK
 from ...markdown.tree import MarkdownTree, blocks_to_tree
 from ...markdown.visibility import RAG_ONLY, types_of

@@ -11,7 +11,7 @@ from ...errors import ConfigError, LmmError
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, header_content
 from ...markdown.files import project_root
-from ...markdown.metadata.ownership import find_key
+from ...markdown.metadata.keys import find_key
 from ...settings.project import Project, for_document
 from ..check.finding import wrong_values
 

@@ -22,7 +22,7 @@ from ...markdown.blocks import (
 )
 from ...markdown.edits import ASKED_KEY, EDIT_KEY, Edit, broken_edits, open_edit, read_edit
 from ...markdown.metadata.body import DELETED
-from ...markdown.metadata.ownership import digest
+from ...markdown.metadata.keys import digest
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import edit_block, settle
 from ..header import report_broken_edits

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from filters.pandoc.call import FilterCall, read_call
-from filters.pandoc.runs.run import PandocRun
+from filters.pandoc.run import PandocRun
 from tests.commands import write
 from tests.filter_texts import DIVS, FOREIGN, NATIVE, ok
 

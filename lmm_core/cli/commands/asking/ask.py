@@ -17,15 +17,14 @@ from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, shorten, warn
-from ...running import run_or_report
+from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, run_or_report, shorten, warn
 
 if TYPE_CHECKING:
     from ....indexing.passages import Section
-    from ....retrieve.agents.tools import Tools
     from ....retrieve.answer import Answer, Conversation
     from ....retrieve.context import CitedSource
     from ....retrieve.library import Library
+    from ....retrieve.tools import Tools
 
 PROMPT = "? "
 # Same text as in the ask box (words.js)
@@ -83,7 +82,7 @@ async def _model_tools(library: Library, with_model: bool) -> AsyncIterator[Tool
     if not with_model or models.name(project, "major").source == STAND_IN:
         yield None
         return
-    from ....retrieve.agents.tools import Tools
+    from ....retrieve.tools import Tools
 
     tools = Tools(library)
     if not Path(FOLDER).is_dir():

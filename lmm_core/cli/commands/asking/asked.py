@@ -20,8 +20,17 @@ from ....settings.models import Models
 from ....settings.project import Project
 from ....study.asked.recordings import Recordings, recordings_path
 from ...arguments import check_written, json_option, output_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, report_failure, shorten, warn
-from ...running import run, with_library
+from ...reports import (
+    ReportPrinter,
+    exit_with_status,
+    print_diff,
+    print_json,
+    report_failure,
+    run,
+    shorten,
+    warn,
+    with_library,
+)
 
 if TYPE_CHECKING:
     from ....retrieve.library import Library

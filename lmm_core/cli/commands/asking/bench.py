@@ -15,8 +15,7 @@ from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
 from ...arguments import find_documents, folders_argument, json_option, project_at
-from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
-from ...running import run_or_report
+from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run_or_report, shorten, warn
 
 if TYPE_CHECKING:
     from ....indexing.passages import Section

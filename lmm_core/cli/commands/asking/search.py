@@ -12,8 +12,7 @@ from ....logging import one_line, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...reports import ReportPrinter, beginning, print_json, shorten, warn, wrap
-from ...running import with_library
+from ...reports import ReportPrinter, beginning, print_json, shorten, warn, with_library, wrap
 
 if TYPE_CHECKING:
     from ....retrieve.library import Library

@@ -179,8 +179,8 @@ def mcp(folder: Path | None) -> None:
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
     from ....crawl.tools import add_tools
-    from ....retrieve.agents.library_tools import status_tool
-    from ....retrieve.agents.tools import Tools
+    from ....retrieve.library_tools import status_tool
+    from ....retrieve.tools import Tools
 
     if folder is not None:
         os.chdir(folder)  # before settings are read

@@ -26,8 +26,7 @@ from ...arguments import (
     project_at,
     searched_project,
 )
-from ...reports import ReportPrinter, exit_with_status, print_json, warn
-from ...running import with_library
+from ...reports import ReportPrinter, exit_with_status, print_json, warn, with_library
 
 if TYPE_CHECKING:
     from ....indexing.passages import Material

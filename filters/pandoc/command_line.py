@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import FilterError
+from lmm_core.errors import FilterError
 
 Option = tuple[str, str | None]
 

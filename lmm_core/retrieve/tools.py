@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args, get_type_hints
 
-from ...errors import LmmError, ToolError
-from ...indexing.passages import Material
-from ...logging import one_line, printable
-from ..library import Library
-from ..search import types_there
+from ..errors import LmmError, ToolError
+from ..indexing.passages import Material
+from ..logging import one_line, printable
+from .library import Library
 from .library_tools import LIBRARY_TOOLS, TITLE, Function, Result
+from .search import types_there
 
 Schema = dict[str, Any]
 

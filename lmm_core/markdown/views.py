@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
-from ..blocks import BOM
-from ..regions import CONTAINERS, Regions, split_fences, without_code
+from .blocks import BOM
+from .regions import CONTAINERS, Regions, split_fences, without_code
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _TAB = 4  # columns

@@ -18,13 +18,13 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-from ...errors import ToolError
-from ...indexing.collection import index_info
-from ...indexing.passages import Material, Passage, Section, merge, place, repeated
-from ...logging import one_line, printable
-from ..library import Library
-from ..ranking.spans import Span, best_spans
-from ..search import Retriever, types_there
+from ..errors import ToolError
+from ..indexing.collection import index_info
+from ..indexing.passages import Material, Passage, Section, merge, place, repeated
+from ..logging import one_line, printable
+from .library import Library
+from .ranking.spans import Span, best_spans
+from .search import Retriever, types_there
 
 Result = dict[str, Any]
 Function = Callable[..., Awaitable[Result]]

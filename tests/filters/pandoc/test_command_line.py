@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from filters.errors import FilterError
-from filters.pandoc.runs.command_line import find_defaults, read_defaults, split_options
-from filters.pandoc.runs.run import parse_command_line
+from filters.pandoc.command_line import find_defaults, read_defaults, split_options
+from filters.pandoc.run import parse_command_line
+from lmm_core.errors import FilterError
 from tests.commands import write
 
 

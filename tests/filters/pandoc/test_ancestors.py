@@ -6,8 +6,8 @@ import sys
 import psutil
 import pytest
 
-from filters.pandoc.runs import ancestors
-from filters.pandoc.runs.ancestors import find_ancestors
+from filters.pandoc import run as ancestors
+from filters.pandoc.run import find_ancestors
 
 
 def test_the_process_that_started_this_one_comes_first():

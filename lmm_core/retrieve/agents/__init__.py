@@ -1,1 +1,0 @@
-"""Agents' tools on a library."""
