@@ -206,8 +206,6 @@ def test_the_page_of_the_server(book_site, tab):
     example.click()
     page.locator(".lmm-ask-turn").nth(1).wait_for()
     assert answered(page).locator("h3").first.inner_text() == example.inner_text()
-    choose(page, "Contents")  # there are no data here: the server has all
-    assert "The mean is drawn towards extreme values" in page.locator("#lmm-ask-contents").inner_text()
 
 
 def test_a_token_with_signs_of_any_language(book_site, tab):

@@ -48,15 +48,6 @@
     return own;
   }
 
-  // What the server finds, and its contents: for pages that have no data of their own.
-  async function get(name, values) {
-    const url = address(name);
-    for (const [key, value] of Object.entries(values || {})) if (value) url.searchParams.set(key, value);
-    const [response] = await Promise.all([fetch(url, { headers: headers() }), ask.answering()]);
-    if (!response.ok) throw await refusal(response);
-    return response.json();
-  }
-
   class Refused extends Error {}
 
   async function refusal(response) {
@@ -273,5 +264,5 @@
   }
   const restore = () => turns.length && ask.answering().then(() => log.replaceChildren(...turns.map(show)), () => null);
 
-  ask.answer = { server, headers, addressOf, health, about, get, send, stop, forget, log, restore, turns };
+  ask.answer = { server, headers, addressOf, health, about, send, stop, forget, log, restore, turns };
 })();

@@ -1,6 +1,6 @@
 // The ask box of a course site: a button, and the keys that open it. All else is loaded when
 // it is opened first. The tag of this script says what there is:
-//   data-page     this page in the data; without it there are no data, and sections are looked for by the server
+//   data-page     this page in the data; without it there are no data, and the box only asks the server
 //   data-server   the address of `lmm serve`, where there is one
 // Data and code are scripts beside this one: a page that is opened as a file may load nothing
 // else. Nothing is inserted as HTML, here or in the other scripts.

@@ -5,7 +5,7 @@
   const { el, answer } = ask;
   const t = ask.t;
   const hasData = "page" in ask.options;
-  const NAMES = hasData ? ["find", "contents", "cards"] : ["find", "contents"];
+  const NAMES = hasData ? ["find", "contents", "cards"] : ["find"];
   const FORMAT = 10; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let type = ""; // of the passages that are looked for
@@ -74,7 +74,6 @@
     answer.restore();
     forget.hidden = !answer.turns.length;
     if (hasData) await readData();
-    else await readOutline();
     dialog.dataset.ready = "yes";
     find();
   }
@@ -147,7 +146,6 @@
   // With the token that has just been given.
   function enter() {
     greet();
-    if (!hasData) readOutline();
   }
 
   function serverIsDown() {
@@ -212,7 +210,6 @@
 
   let searching = Promise.resolve(); // the last search
   function find() {
-    if (!hasData) return findThere();
     if (ask.about) searching = show(field.value);
   }
 
@@ -261,49 +258,6 @@
     type = name;
     for (const chip of chips.children) chip.setAttribute("aria-pressed", chip.dataset.type === type);
     find();
-  }
-
-  // Without data: the server looks, once the typing stops.
-
-  let later = 0;
-  function findThere() {
-    clearTimeout(later);
-    const query = field.value.trim();
-    if (query) later = setTimeout(() => showThere(query), 250);
-    else {
-      hits.replaceChildren();
-      showCount(null);
-    }
-  }
-
-  async function showThere(query) {
-    try {
-      const own = type === "notes"; // no type: the server sends others as well
-      const { hits: all = [] } = await answer.get("search", { q: query.slice(0, 1000), type: own ? "" : type, k: own ? 20 : "" });
-      if (field.value.trim() !== query) return;
-      const found = all.filter(({ types = [] }) => !own || !types.length);
-      hits.replaceChildren(...found.map(foundThere));
-      showCount(found.length);
-    } catch (error) {
-      notice("server", error instanceof TypeError ? t("down") : error.message);
-    }
-  }
-
-  function foundThere({ titles = [], place = "", anchor = "", text = "", types = [], type = [] }) {
-    const marks = [].concat(types.length ? types : type);
-    const href = answer.addressOf({ place, anchor });
-    return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, ask.written(titles.join(" › ") || place)), " ", href ? null : el("small", {}, place),
-      marks.map((name) => el("span", { class: "lmm-ask-type" }, ask.typeName(String(name)))),
-      el("span", { class: "lmm-ask-snippet" }, ask.written(text, 400))));
-  }
-
-  async function readOutline() {
-    try {
-      const { sections = [] } = await answer.get("outline");
-      ask.about = null;
-      panels[1].replaceChildren(el("ul", { class: "lmm-ask-contents" }, sections.map(({ title, level = 0, summary }) =>
-        el("li", { class: `lmm-ask-depth-${Math.min(level, 4)}` }, el("span", {}, ask.written(title)), summary ? el("p", {}, ask.written(summary)) : null))));
-    } catch {} // said by greet()
   }
 
   // Tabs and keys
