@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConfigError, QuartoError
-from ..files.walk import SUFFIXES
 from ..logging import say
 from ..markdown.files import find_markdown
 from ..settings.quarto_inputs import DocumentFinder
@@ -74,14 +73,6 @@ async def until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
 # Saved files
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """Documents saved, or deleted or excluded, since the last look."""
-
-    paths: list[Path]
-    gone: list[Path] = field(default_factory=list)
-
-
 @dataclass
 class SavedFiles:
     """Watches documents for changes.
@@ -91,51 +82,39 @@ class SavedFiles:
 
     paths: Sequence[Path]
     finder: DocumentFinder = field(default_factory=DocumentFinder)
-    endings: Sequence[str] = SUFFIXES
     written: dict[Path, bytes] = field(default_factory=dict)
     _stamps: dict[Path, tuple[int, int]] = field(default_factory=dict, init=False)
     _documents: list[Path] = field(default_factory=list, init=False)
-    _away: set[Path] = field(default_factory=set, init=False)  # missing at the last look
-    _waiting: Saved = field(default_factory=lambda: Saved([]), init=False)  # not reported yet
+    _waiting: list[Path] = field(default_factory=list, init=False)  # not reported yet
 
-    def look(self) -> Saved | None:
-        """Return changes since the last look (at first, all documents), or None.
+    def look(self) -> list[Path]:
+        """Return the documents saved since the last look (at first, all).
 
         Raise ConfigError and QuartoError; a later look then reports the changes."""
         existing = [path for path in self.paths if path.exists()]
         # before the work, to notice concurrent saves
         stamps = {path: stamp for path in self._walk_documents(existing) if (stamp := _stamp(path)) is not None}
         saved = [path for path in stamps if self._stamps.get(path) != stamps[path] and not self._is_own(path)]
-        away = {path for path in self._documents if path not in stamps}
-        gone = away & self._away  # missing twice: an editor removes a file briefly when replacing it
-        self._away = away - gone
-        self._stamps = {path: stamp for path, stamp in (self._stamps | stamps).items() if path not in gone}
-        self._documents = [path for path in self._documents if path not in gone]
-        self.postpone(Saved(saved, sorted(gone)))
-        return self._report(existing) if saved or gone else None
+        self._stamps |= stamps
+        self.postpone(saved)
+        return self._report(existing) if saved else []
 
-    def postpone(self, saved: Saved) -> None:
+    def postpone(self, saved: Sequence[Path]) -> None:
         """Report again with the next change, after failed work."""
-        self._waiting.paths.extend(saved.paths)
-        self._waiting.gone.extend(saved.gone)
+        self._waiting.extend(saved)
 
     def _walk_documents(self, existing: Sequence[Path]) -> Iterable[Path]:
         try:
-            return dict.fromkeys([*find_markdown(list(existing), endings=self.endings), *self._documents])
+            return dict.fromkeys([*find_markdown(list(existing)), *self._documents])
         except FileNotFoundError:  # being replaced
             return self._documents
 
-    def _report(self, existing: Sequence[Path]) -> Saved | None:
-        documents = replace(self.finder).find(
-            existing, endings=self.endings
-        )  # a new finder, because settings may have changed
+    def _report(self, existing: Sequence[Path]) -> list[Path]:
+        documents = replace(self.finder).find(existing)  # a new finder, because settings may have changed
         self._stamps = {path: stamp for path in documents if (stamp := _stamp(path)) is not None} | self._stamps
-        before, waiting = self._documents, self._waiting
-        paths = [path for path in documents if path in waiting.paths or path not in before]
-        left_out = [path for path in before if path not in documents and path not in self._away]
-        self._documents, self._waiting = [*documents, *self._away.difference(documents)], Saved([])
-        saved = Saved(paths, [path for path in (*waiting.gone, *left_out) if path not in documents])
-        return saved if saved.paths or saved.gone else None
+        saved = [path for path in documents if path in self._waiting or path not in self._documents]
+        self._documents, self._waiting = documents, []
+        return saved
 
     def _is_own(self, path: Path) -> bool:
         try:
@@ -153,7 +132,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def at_every_save(files: SavedFiles, work: Callable[[Saved], bool]) -> None:
+def at_every_save(files: SavedFiles, work: Callable[[list[Path]], bool]) -> None:
     """Process all documents, then saved ones, until Ctrl-C, in spite of errors.
 
     work: returns False on failure, and is repeated at the next save"""

@@ -123,7 +123,7 @@ def test_a_link_to_what_is_no_document_or_nowhere_is_not_followed(home):
 
 def test_watching_does_not_follow(home):
     link(home, "sub/x.md", "{home}/secret.md")
-    assert SavedFiles([Path()]).look().paths == [Path("sub/notes.md")]
+    assert SavedFiles([Path()]).look() == [Path("sub/notes.md")]
 
 
 # Between looking and writing

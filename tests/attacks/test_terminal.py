@@ -146,7 +146,6 @@ LINES = {
         "config prompts plan --init",
     ],
     "config show": ["config show", "config show no\x1b[2J"],
-    "config completion": ["config completion bash", "config completion no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "config cache": ["config cache"],
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.cli.session import Saved, SavedFiles
+from lmm_core.cli.session import SavedFiles
 from lmm_core.errors import ConfigError
 from lmm_core.settings.quarto_inputs import DocumentFinder
 from tests.commands import write
@@ -27,91 +27,75 @@ def save(name, content):
 
 
 def seen(files):
-    saved = files.look()
-    return saved and ([path.name for path in saved.paths], [path.name for path in saved.gone])
+    return [path.name for path in files.look()]
 
 
 def test_first_everything_then_what_was_saved(files):
-    assert seen(files) == (["a.md", "b.md"], [])
-    assert seen(files) is None
+    assert seen(files) == ["a.md", "b.md"]
+    assert seen(files) == []
     save("b.md", "# B\n")
     save("new.md", "# New\n")
-    assert seen(files) == (["b.md", "new.md"], [])
-    assert seen(files) is None
+    assert seen(files) == ["b.md", "new.md"]
+    assert seen(files) == []
 
 
 def test_what_the_program_wrote_is_no_news(files):
     files.look()
     files.written[Path("a.md")] = b"# A, annotated\n"
     save("a.md", "# A, annotated\n")
-    assert seen(files) is None
+    assert seen(files) == []
     save("a.md", "# A, annotated, and more\n")
-    assert seen(files) == (["a.md"], [])
+    assert seen(files) == ["a.md"]
     save("a.md", "# A, annotated\n")  # by the writer, who takes it back
-    assert seen(files) == (["a.md"], [])
+    assert seen(files) == ["a.md"]
 
 
-def test_a_file_that_stays_away_is_gone(files):
-    files.look()
-    shutil.move("a.md", "away")
-    assert [seen(files) for _ in range(3)] == [None, ([], ["a.md"]), None]
-    shutil.move("away", "a.md")
-    assert seen(files) == (["a.md"], [])
-
-
-def test_a_file_that_is_away_while_another_is_saved(files):
+def test_a_file_that_is_away_for_a_while(files):
     files.look()
     shutil.move("a.md", "away")
     save("b.md", "# B2\n")
-    assert seen(files) == (["b.md"], [])
+    assert seen(files) == ["b.md"]
     shutil.move("away", "a.md")
-    assert seen(files) is None
     save("a.md", "# A2\n")
-    assert seen(files) == (["a.md"], [])
+    assert seen(files) == ["a.md"]
 
 
 def test_a_path_that_is_not_there_yet(files):
     files.paths = [Path("later")]
-    assert seen(files) is None
+    assert seen(files) == []
     write("later/c.md", "# C\n")
-    assert seen(files) == (["c.md"], [])
+    assert seen(files) == ["c.md"]
 
 
 def test_what_settings_leave_out_meanwhile(files):
     files.look()
     write("config.toml", '[files]\nexclude = ["b.md"]\n')
-    assert seen(files) is None  # at the next save
+    assert seen(files) == []
     save("a.md", "# A2\n")
-    assert seen(files) == (["a.md"], ["b.md"])
     save("b.md", "# B2\n")
-    assert seen(files) is None
+    assert seen(files) == ["a.md"]
     write("config.toml", "")
     save("a.md", "# A3\n")
-    assert seen(files) == (["a.md", "b.md"], [])
+    assert seen(files) == ["a.md", "b.md"]
 
 
 def test_settings_that_are_half_typed_lose_nothing(files):
     files.look()
     write("config.toml", "[files")
     save("a.md", "# A2\n")
-    shutil.move("b.md", "away")
-    for _ in range(2):  # for what was saved, and for what is gone
-        with pytest.raises(ConfigError):
-            files.look()
-    assert seen(files) is None  # not said again and again
+    with pytest.raises(ConfigError):
+        files.look()
+    assert seen(files) == []  # not said again and again
     write("config.toml", "")
     save("c.md", "# C\n")
-    assert seen(files) == (["a.md", "c.md"], ["b.md"])
+    assert seen(files) == ["a.md", "c.md"]
 
 
 def test_work_that_failed_is_done_with_the_next_save(files):
     files.postpone(files.look())
-    assert seen(files) is None
+    assert seen(files) == []
     save("b.md", "# B2\n")
-    assert seen(files) == (["a.md", "b.md"], [])
-    files.postpone(Saved([], [Path("gone.md")]))
-    save("b.md", "# B3\n")
-    assert seen(files) == (["b.md"], ["gone.md"])
+    assert seen(files) == ["a.md", "b.md"]
 
 
 def test_a_chapter_that_no_walk_finds_is_watched():
@@ -119,8 +103,8 @@ def test_a_chapter_that_no_walk_finds_is_watched():
     write("_chapters/one.md", "# One\n")
     write("README.md", "# R\n")
     files = SavedFiles([Path()], DocumentFinder())
-    assert seen(files) == (["one.md"], [])
+    assert seen(files) == ["one.md"]
     save("README.md", "# R2\n")
-    assert seen(files) is None
+    assert seen(files) == []
     save("_chapters/one.md", "# One, again\n")
-    assert seen(files) == (["one.md"], [])
+    assert seen(files) == ["one.md"]

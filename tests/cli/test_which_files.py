@@ -109,7 +109,7 @@ def test_a_render_indexes_annotates_and_asks_about_what_is_not_excluded(book, mo
 # At every save
 
 
-@pytest.mark.parametrize("command", ["rag . --watch --check", "rag . --watch --json", "index . --watch --rebuild"])
+@pytest.mark.parametrize("command", ["rag . --watch --check", "rag . --watch --json"])
 def test_work_at_every_save_excludes_what_ends(command):
     write("notes.md", "# A\n")
     assert "--watch excludes" in lmm(command, status=2)[1]
@@ -131,21 +131,6 @@ def test_rag_annotates_at_every_save_and_errors_do_not_end_it(book):
     assert terminal.end() == 0, terminal.seen
     assert "Traceback" not in terminal.seen
     assert [terminal.seen.count(f"annotated: {name}") for name in ("oak.md", "index.md")] == [2, 2]
-
-
-@pytest.mark.slow
-def test_index_indexes_at_every_save(book):
-    terminal = Terminal("lmm index . --watch")
-    wait_for(lambda: "Waiting" in terminal.read())
-    assert sources() == {"index.md", "oak.md"}  # between saves, others can have the index
-    write("oak.md", section("birch"))
-    wait_for(lambda: "1 document, 1 chunk written, 2 removed" in terminal.read())
-    Path("oak.md").unlink()
-    wait_for(lambda: "no documents, 1 chunk removed" in terminal.read())
-    terminal.press_ctrl_c()
-    assert terminal.end() == 0, terminal.seen
-    assert "Traceback" not in terminal.seen
-    assert sources() == {"index.md"}
 
 
 # What is in the index

@@ -16,7 +16,7 @@ from lmm_core.course.site import STYLE
 from lmm_core.quarto.extension import box_files as files_of_box
 from lmm_core.serving.page import box_files, our_texts
 from lmm_core.study.asked.recordings import Recordings, recordings_path
-from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, choose, opened, put, search, served
+from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, opened, put, search, served
 from tests.commands import copy_folder, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer

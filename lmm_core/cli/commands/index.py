@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ...indexing.chunks import Chunk
     from ...indexing.encoding import Encoder
     from ...indexing.records import Counts
-    from ..session import Saved
 
 ONLY_WORDS = (
     "Only words are compared (BM25). To search by meaning, name a model in config.toml ([embeddings] dense_model)."
@@ -50,7 +49,6 @@ WORDS_INDEX = (
 @click.option("--prune", is_flag=True, help="Remove the chunks of all deleted files.")
 @click.option("--rebuild", is_flag=True, help="Build the index anew.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be done.")
-@click.option("--watch", is_flag=True, help="Keep running: index each document when it is saved.")
 @quiet_option
 @json_option
 def index(
@@ -61,29 +59,19 @@ def index(
     prune: bool,
     rebuild: bool,
     dry_run: bool,
-    watch: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """Index documents. Only what has changed is embedded."""
-    if info and (paths or annotate or prune or rebuild or dry_run or watch):
+    if info and (paths or annotate or prune or rebuild or dry_run):
         raise click.UsageError("--info takes no files, and no option but --json")
     if info:
         _print_info(as_json)
         return
     if not paths:
         raise click.UsageError("Missing argument 'FILES…'.")
-    if watch and (rebuild or dry_run or as_json):
-        raise click.UsageError("--watch excludes --rebuild, --dry-run and --json")
     logger = ReportPrinter(quiet)
     files = find_documents(paths, logger, INDEXED, finder)
-    if watch:
-        from ..session import SavedFiles, at_every_save
-
-        saves = SavedFiles(paths, finder, INDEXED)
-        run = _IndexRun(paths, finder, annotate, prune)
-        at_every_save(saves, lambda saved: _index_saved(replace(run, finder=replace(finder)), saved, quiet))
-        return
     run = _IndexRun(paths, finder, annotate, prune, rebuild, dry_run)
     skipped = [{"path": report.path, "reason": report.message} for report in logger.reports]
     began, counts = time.monotonic(), run.index(files, logger)
@@ -156,17 +144,6 @@ def _print_info(as_json: bool) -> None:
         return
     for line in info.lines():
         say(one_line(line))
-
-
-def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
-    from ..session import is_done, say_at
-
-    counts: list[Counts | None] = []
-    is_complete = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
-    for run_counts in counts:
-        if run_counts is not None and (run_counts.written or run_counts.moved or run_counts.removed) and not quiet:
-            say_at(run_counts.describe())
-    return is_complete and None not in counts
 
 
 # Chunks

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...files.marked import check_inside
-from ...logging import counted, put, say
+from ...logging import counted, say
 from ...markdown.files import project_root
 from ...settings.names import CONFIG_NAME
 from ..arguments import json_option, project_at
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...models.prompts import KnownPrompt
     from ..doctor import MachineFinding
 
-SHELLS = ("bash", "zsh", "fish")
 PROMPTS = "_prompts"  # ignored by our search for documents and by Quarto
 
 
@@ -212,23 +211,6 @@ def cache(clear: bool, as_json: bool) -> None:
     contents = f"{replies}, {counted(size.vectors, 'vector')}"
     room = f"{size.bytes / 1e6:.1f} MB"
     say(f"{reply_cache.path}: {'removed: ' if clear else ''}{contents}, {room}")
-
-
-# Completion
-
-
-@config.command()
-@click.argument("shell", type=click.Choice(SHELLS))
-def completion(shell: str) -> None:
-    """Print the completion script of a SHELL, to be read by its startup file."""
-    from click.shell_completion import get_completion_class
-
-    from .. import cli
-
-    completion_class = get_completion_class(shell)
-    assert completion_class is not None, shell
-    completer = completion_class(cli, {}, "lmm", "_LMM_COMPLETE")
-    put(completer.source_template % completer.source_vars())  # `source()` would start bash to check its version
 
 
 # Embedding models that run here

@@ -43,7 +43,7 @@ def chat(
         raise click.UsageError("--watch and --json exclude each other")
     if watch:
         find_documents(paths, ReportPrinter(quiet), finder=finder)
-        at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved.paths, model, jobs, quiet))
+        at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved, model, jobs, quiet))
         return
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=TerminalScreen(quiet))

@@ -40,7 +40,7 @@ from ..reports import (
     run,
     warn,
 )
-from ..session import Saved, SavedFiles, at_every_save, is_done, say_at
+from ..session import SavedFiles, at_every_save, is_done, say_at
 
 
 @click.command()
@@ -91,15 +91,14 @@ def rag(
         )  # fmt: skip
 
 
-def _annotate(saved: Saved, work: RagWork, files: SavedFiles, quiet: bool) -> bool:
+def _annotate(saved: Sequence[Path], work: RagWork, files: SavedFiles, quiet: bool) -> bool:
     outcomes: list[FileOutcome] = []
 
     async def rewrite_one(path: Path, logger: ReportPrinter) -> bool:
         return await rewrite_saved(path, work.finish, files, logger)
 
-    paths = tuple(saved.paths)
     is_complete = is_done(
-        lambda: outcomes.extend(for_each(paths, rewrite_one, "annotated", quiet=True, models=work.models))
+        lambda: outcomes.extend(for_each(tuple(saved), rewrite_one, "annotated", quiet=True, models=work.models))
     )
     for outcome in [] if quiet else outcomes:
         print_warnings(outcome)
