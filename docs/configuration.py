@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from lmm_core.settings.config import default_text, toml_line
 from lmm_core.settings.tables import SECTIONS, SourceOptions, keys_of
-from lmm_core.settings.toml_file import default_text, toml_line
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
 WIDTH = 28  # characters before a comment, where the setting has no more

@@ -20,9 +20,9 @@ from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_com
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ROLES, ModelName
 from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
-from ..settings.names import CONFIG_NAME
 from ..settings.project import Project, load_project, model_name
 from ..settings.quarto_project import project_file
+from ..settings.tables import CONFIG_NAME
 
 OLDEST_PANDOC = (2, 17)
 FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-index", "lmm-pass")

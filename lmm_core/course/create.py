@@ -18,9 +18,9 @@ from ..files.marked import check_inside, make_marked, remove_marked
 from ..files.writing import create_files
 from ..installation import ADDRESS, PACKAGE, packaged_folder, requirement
 from ..quarto.setup import extension_files, extension_place, lacking_files
-from ..settings.names import CONFIG_NAME
 from ..settings.quarto_inputs import find_inputs
 from ..settings.quarto_project import project_file
+from ..settings.tables import CONFIG_NAME
 from .run import output_dir
 
 _FILES = Path(__file__).with_name("files")

@@ -21,9 +21,9 @@ from ..logging import ListLogger, LoggerBase, Report, counted, report_failure
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
 from ..scan.rag import Progress
-from ..settings.names import IN_COURSE
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
+from ..settings.tables import IN_COURSE
 from .publish import Workshop
 
 CLEANED = ("website", "book", "manuscript")  # project types whose output Quarto deletes before rendering

@@ -12,7 +12,6 @@ from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import KeepingLogger, LoggerBase, counted, in_file
 from ..markdown.visibility import KnitRules, project_rules
-from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
 from ..settings.quarto_inputs import (
     DocumentFinder,
@@ -23,6 +22,7 @@ from ..settings.quarto_inputs import (
     with_included,
 )
 from ..settings.quarto_project import mapping_in, page_rules, page_settings, read_project
+from ..settings.tables import IN_COURSE
 from .options import ASK_FOLDER, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, read_pages, rendered_files
 

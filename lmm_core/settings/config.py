@@ -11,25 +11,26 @@ the project.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from ..errors import ConfigError, FolderError, ModelError
+from ..errors import ConfigError, FolderError, ModelError, OutputError
+from ..files.writing import create_file
 from ..files.marked import check_inside
 from ..markdown.files import project_root
 from ..models.names import is_default, leads_outside, parse_name
 from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sources
 from .layers import MODEL_KEYS, Layers, read_layers
-from .names import CONFIG_NAME
-from .tables import SECTIONS, ConfigTables, Keys, SourceOptions, keys_of
+from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, SourceOptions, keys_of, section_keys, table_class
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
 
@@ -51,7 +52,9 @@ class ConfigSettings(BaseSettings, ConfigTables):
             super().__init__(**layers.merged())
         except ValidationError as error:
             layers.problems += [_describe(detail, layers) for detail in error.errors()]
-        check_settings(layers)
+        _check_models(layers)
+        _check_sources(layers)
+        _check_folder(layers)
         if layers.problems:
             raise ConfigError("\n".join(dict.fromkeys(layers.problems)))
         self._note_files(layers)
@@ -104,7 +107,12 @@ class SettingInForce:
 def explain(file: Path) -> list[SettingInForce]:
     """Return the effective settings of a `config.toml`, by section. Raise ConfigError."""
     layers, settings = read_layers(file, {}), ConfigSettings(file)
-    return [SettingInForce(".".join(keys), value, layers.origin(keys)) for keys, value in _values(settings)]
+    return [SettingInForce(".".join(keys), value, _origin(layers, keys)) for keys, value in _values(settings)]
+
+
+def _origin(layers: Layers, keys: Keys) -> str:
+    place = layers.settings[keys].place if keys in layers.settings else "default"
+    return f"environment {place}" if place.startswith(PREFIX) else place
 
 
 def _values(settings: ConfigSettings) -> Iterator[tuple[Keys, Any]]:
@@ -125,13 +133,6 @@ def _values(settings: ConfigSettings) -> Iterator[tuple[Keys, Any]]:
 
 
 _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
-
-
-def check_settings(layers: Layers) -> None:
-    """Add problems beyond types to the layers."""
-    _check_models(layers)
-    _check_sources(layers)
-    _check_folder(layers)
 
 
 def _check_models(layers: Layers) -> None:
@@ -178,3 +179,49 @@ def _check_folder(layers: Layers) -> None:
             f"should lie inside {root}, without links on the way ({error}). To use a folder elsewhere, name it in the "
             "environment (LMM_STORAGE__FOLDER) or in code",
         )
+
+
+# Default file
+
+
+def default_text() -> str:
+    """Return a `config.toml` with every key commented out at its default.
+
+    Section headings are active, so that removing one `#` changes one setting."""
+    lines = ["# Settings of this project. To change one, take away the `#` before its key.", ""]
+    for name, info in SECTIONS.items():
+        table = table_class(name)
+        if table is None:
+            lines.append(toml_line(ConfigTables, name))
+            continue
+        lines += ["", f"[{name}]   # {info.metadata['description']}"]
+        lines += _source_lines() if name == "sources" else [toml_line(table, key) for key in keys_of(table)]
+    return "\n".join(lines) + "\n"
+
+
+def toml_line(table: type, key: str, value: Any = MISSING) -> str:
+    """Return a commented-out key with a value (by default its default) and its description."""
+    info = keys_of(table)[key]
+    if value is MISSING:
+        value = info.default if info.default is not MISSING else {} if info.default_factory is not MISSING else ""
+    description = info.metadata["description"]
+    words = [f'"{word}"' for word in get_args(get_type_hints(table)[key]) if isinstance(word, str)]
+    choices = "" if all(word in description for word in words) else f" ({', '.join(words)})"
+    # TOML spells these values as JSON does
+    return f"# {key} = {json.dumps(value, ensure_ascii=False)}   # {description}{choices}"
+
+
+def _source_lines() -> list[str]:
+    """Return comments on the keys of a source, which has no defaults."""
+    names = [f"#   {key}: {info.metadata['description']}" for key, info in section_keys("sources").items()]
+    return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
+
+
+def write_default(folder: Path) -> Path:
+    """Write the default file into a folder and return its path. Raise OutputError if it exists, and OSError."""
+    file = folder / CONFIG_NAME
+    try:
+        create_file(file, default_text().encode("utf-8"))
+    except FileExistsError:
+        raise OutputError(f"{file}: already exists, and is not overwritten") from None
+    return file

@@ -12,7 +12,7 @@ from ..errors import ModelError
 from ..logging import ConsoleLogger
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, known_sources
 from .project import Project, load_project, model_name
 
 if TYPE_CHECKING:
@@ -78,12 +78,15 @@ class Models:
                 f"{role.upper()} in the environment)",
                 stop=True,
             )
+        from ..models.cache import Cache
+        from ..models.chat import Asker
+
         limits = project.requests[role]
         model = self._model(name, self.source(project, name), limits)
         for asker in self._askers:
             if asker.model is model and asker.sampling == limits.sampling:
                 return asker
-        self._askers.append(self._new_asker(model, limits.sampling))
+        self._askers.append(Asker(model, Cache(), self.warn, limits.sampling))
         return self._askers[-1]
 
     def embedder(self, project: Project) -> Embedder | None:
@@ -115,12 +118,6 @@ class Models:
             limits = replace(limits, max_concurrency=self.jobs or limits.max_concurrency)
             self._models[name, source] = OpenAIChat(name, source, limits, self.warn)
         return self._models[name, source]
-
-    def _new_asker(self, model: OpenAIChat, sampling: Sampling) -> Asker:
-        from ..models.cache import Cache
-        from ..models.chat import Asker
-
-        return Asker(model, Cache(), self.warn, sampling)
 
     @property
     def stopped(self) -> ModelError | None:

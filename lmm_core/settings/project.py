@@ -20,8 +20,8 @@ from ..markdown.metadata.lmm_options import options_in
 from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ROLES, ModelName, choose_model, is_default, leads_outside, parse_name
 from ..models.sources import ModelSource, RequestLimits, known_sources
-from .names import CONFIG_NAME, is_setting
 from .tables import (
+    CONFIG_NAME,
     AskOptions,
     DatabaseOptions,
     EmbeddingOptions,
@@ -33,6 +33,7 @@ from .tables import (
     SiteOptions,
     SplitOpts,
     StorageOptions,
+    is_setting,
     keys_of,
 )
 

@@ -72,12 +72,12 @@ def _profiles(declared: Any) -> list[str]:
     """Return the active profiles, most important first: chosen by the user, else the default; and one of each group.
 
     declared: `profile` in `_quarto.yml`. Quarto also reads a default in `_environment` and `_quarto.yml.local`, and
-        passes
-    its choice to scripts; other commands need QUARTO_PROFILE."""
+    passes its choice to scripts; other commands need QUARTO_PROFILE."""
     declared = declared if isinstance(declared, dict) else {}
     profiles = active_profiles() or _names(declared.get("default"))
-    for group in _groups(declared.get("group")):
-        profiles = profiles if set(group) & set(profiles) else [*profiles, group[0]]
+    groups = as_list(declared.get("group"))
+    for group in groups if all(isinstance(group, list) for group in groups) else [groups]:
+        profiles = profiles if set(group) & set(profiles) else [*profiles, *map(str, group[:1])]
     return profiles
 
 
@@ -85,13 +85,6 @@ def _names(value: Any) -> list[str]:
     if isinstance(value, list):
         return [str(name) for name in value]
     return value.replace(",", " ").split() if isinstance(value, str) else []
-
-
-def _groups(value: Any) -> list[list[str]]:
-    groups = value if isinstance(value, list) else []
-    if all(isinstance(name, str) for name in groups):
-        groups = [groups]
-    return [list(map(str, group)) for group in groups if isinstance(group, list) and group]
 
 
 # A page

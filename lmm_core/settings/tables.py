@@ -1,6 +1,6 @@
 """Define the tables of `config.toml`: keys, defaults and descriptions.
 
-Plain dataclasses, because most runs read no settings, and importing pydantic takes longer than most filters run.
+Without pydantic, because most runs read no settings, and importing it takes longer than most filters run.
 `settings.config` validates them with pydantic: field metadata are arguments of `Field`. A field without description is
 no key of the file.
 """
@@ -10,15 +10,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from functools import cache
 from ipaddress import ip_network
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal
 
 from ..files.gitignore import pattern_problem
 from ..markdown.blocks import Spelling
 from ..markdown.visibility import KnitRules
+from ..models.addresses import TRUST_VARIABLE
 from ..models.names import DEFAULT, PURPOSES
 from ..models.sources import EXTRA_PARAMETERS, ModelSource, RequestLimits, Sampling
+
+CONFIG_NAME = "config.toml"
+PREFIX = "LMM_"
+TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # the token required by `lmm serve`
+IN_COURSE = "LMM_IN_COURSE"  # 1 in a render by `lmm course`
+# Internal runs, a secret, and the user's trust
+_NO_SETTINGS = ("LMM_INNER", IN_COURSE, TOKEN_VARIABLE, TRUST_VARIABLE)
 
 SizeUnit = Literal["characters", "tokens"]
 Keys = tuple[str, ...]  # a value's path: ("RAG", "questions"), ("sources", "lab", "base_url")
@@ -356,30 +363,22 @@ class ConfigTables:
 SECTIONS = keys_of(ConfigTables)
 
 
+def is_setting(variable: str) -> bool:
+    """Return True for variables that must be settings: all `LMM_…`, in any case, except `_NO_SETTINGS` and
+    `LMM_TEST_…`."""
+    name = variable.upper()
+    return name.startswith(PREFIX) and name not in _NO_SETTINGS and not name.startswith("LMM_TEST_")
+
+
 def table_class(section: str) -> type | None:
     """Return a table's class by name; for `sources`, of one source."""
     if section == "sources":
         return SourceOptions
-    kind = _hints(ConfigTables).get(section)
-    return kind if isinstance(kind, type) and is_dataclass(kind) else None
+    default = SECTIONS[section].default if section in SECTIONS else None
+    return type(default) if is_dataclass(default) else None
 
 
 def section_keys(section: str) -> dict[str, Field[Any]]:
     """Return a table's keys by name, {} if it has none."""
     table = table_class(section)
     return keys_of(table) if table else {}
-
-
-def key_type(keys: Keys) -> Any:
-    table = table_class(keys[0])
-    return _hints(table)[keys[-1]] if table else Spelling
-
-
-def words_of(table: type, name: str) -> tuple[str, ...]:
-    """Return a key's choices, () if there are none."""
-    return tuple(word for word in get_args(_hints(table)[name]) if isinstance(word, str))
-
-
-@cache
-def _hints(table: type[Any]) -> dict[str, Any]:
-    return get_type_hints(table)

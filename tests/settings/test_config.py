@@ -15,12 +15,10 @@ import pytest
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.visibility import KnitRules, configured_types
 from lmm_core.models.sources import ModelSource, RequestLimits, Sampling, known_sources
-from lmm_core.settings.config import ConfigSettings, explain
+from lmm_core.settings.config import ConfigSettings, default_text, explain
 from lmm_core.settings.models import Models
-from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
-from lmm_core.settings.tables import ScanOpts
-from lmm_core.settings.toml_file import default_text
+from lmm_core.settings.tables import ScanOpts, is_setting
 from lmm_core.store.places import LocalStorage, RemoteSource
 
 

@@ -14,7 +14,7 @@ import click
 from ...files.marked import check_inside
 from ...logging import counted, say
 from ...markdown.files import project_root
-from ...settings.names import CONFIG_NAME
+from ...settings.tables import CONFIG_NAME
 from ..arguments import json_option, project_at
 from ..reports import print_json
 
@@ -110,7 +110,7 @@ def show_config(path: Path, as_json: bool) -> None:
 @click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def write_config(folder: Path) -> None:
     """Write a config.toml that holds every setting as a comment."""
-    from ...settings.toml_file import write_default
+    from ...settings.config import write_default
 
     say(f"written: {write_default(folder)}", err=True)
 

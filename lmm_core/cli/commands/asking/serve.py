@@ -18,8 +18,8 @@ from ....retrieve.answer import not_checked
 from ....retrieve.library import Library
 from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ....settings.models import Models
-from ....settings.names import TOKEN_VARIABLE
 from ....settings.project import Project
+from ....settings.tables import TOKEN_VARIABLE
 from ...arguments import LOOPBACK, json_option, needs_extra, searched_project
 from ...reports import print_json, warn
 
