@@ -80,8 +80,8 @@ if TYPE_CHECKING:  # for editors and type checkers (a test compares the names)
     from .scan.documents.passes import markdown_rag as markdown_rag
     from .scan.documents.passes import markdown_scan as markdown_scan
     from .scan.documents.talk import markdown_messages as markdown_messages
-    from .scan.exchange.record import clear_messages as clear_messages
     from .scan.rag import scan_rag as scan_rag
+    from .scan.record import clear_messages as clear_messages
     from .settings.config import ConfigSettings as ConfigSettings
     from .settings.models import Models as Models
     from .settings.models import chat_model_from_config as chat_model_from_config
@@ -118,7 +118,7 @@ _MODULES = {
     "scan.chat": "scan_messages",
     "scan.documents.passes": "markdown_rag markdown_scan",
     "scan.documents.talk": "markdown_messages",
-    "scan.exchange.record": "clear_messages",
+    "scan.record": "clear_messages",
     "scan.rag": "scan_rag",
     "settings.config": "ConfigSettings",
     "settings.models": "Models chat_model_from_config",

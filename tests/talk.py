@@ -10,9 +10,9 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.models.chat import Asker, Reply, Usage
 from lmm_core.scan.chat import scan_messages
+from lmm_core.scan.decisions import accept_edits, reject_edits
 from lmm_core.scan.edit import scan_edits
-from lmm_core.scan.exchange.decisions import accept_edits, reject_edits
-from lmm_core.scan.exchange.record import read_chat
+from lmm_core.scan.record import read_chat
 from tests.commands import text
 from tests.strategies import DIV, NATIVE
 

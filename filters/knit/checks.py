@@ -13,8 +13,8 @@ from lmm_core.markdown.blocks import Block, header_content, serialize_blocks
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import NOT_CLOSED, KnitRules, header_rules
+from lmm_core.scan.check.mistakes import read_documents, typo_lines, with_types
 from lmm_core.scan.check.near_misses import find_near_misses
-from lmm_core.scan.check.typos import read_documents, typo_lines, with_types
 from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import find_dangling, find_unclosed_div, knit
 from lmm_core.scan.left_out import find_pieces

@@ -10,8 +10,7 @@ from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBloc
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.tree import blocks_to_tree, node_block
 from lmm_core.markdown.visibility import KnitRules, div_properties, header_rules, in_notes, verdicts
-from lmm_core.scan.boxes import has_titles
-from lmm_core.scan.references import LEFT_OUT
+from lmm_core.scan.knit import LEFT_OUT, has_titles
 
 from ..pandoc.elements import attributes_of, find_containers, find_elements, is_metadata, metadata_of
 
@@ -139,7 +138,7 @@ def _is_mark(element: pf.Element) -> bool:
     return len(inside) == 1 and isinstance(inside[0], pf.RawBlock | pf.RawInline) and inside[0].text.startswith(_MARK)
 
 
-# References to left-out elements (see `lmm_core.scan.references`)
+# References to left-out elements (see `lmm_core.scan.knit`)
 
 
 def identifiers(elements: Iterable[pf.Element]) -> set[str]:

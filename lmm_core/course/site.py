@@ -26,8 +26,8 @@ from ..logging import LoggerBase, in_file
 from ..quarto.after_render import shown_pages, write_site_box
 from ..quarto.html import element_text, parse_html
 from ..quarto.pages import Page
+from ..scan.knit import LEFT_OUT
 from ..scan.rag import Progress
-from ..scan.references import LEFT_OUT
 from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
 from ..settings.tables import SiteOptions

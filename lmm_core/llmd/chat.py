@@ -14,7 +14,7 @@ from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..models.chat import ChatMessage, Request
 from ..models.prompts import LLMD, LLMD_TOOLS
 from ..scan.documents.talk import keep_unmerged
-from ..scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
+from ..scan.requests import REPLY_TOKENS, Screen, ask_model
 from ..settings.models import Models
 from ..settings.project import load_project
 from .document import Llmd, ThreadEntry, parse_llmd, unanswered

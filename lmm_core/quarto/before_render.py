@@ -14,7 +14,7 @@ from ..logging import LoggerBase, in_file
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, is_notebook, write_markdown
 from ..markdown.visibility import project_rules
-from ..scan.check.typos import read_documents, typo_lines, with_types
+from ..scan.check.mistakes import read_documents, typo_lines, with_types
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named

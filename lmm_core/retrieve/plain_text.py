@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from ..logging import printable
 from ..markdown.formulas import readable_math
 from ..markdown.regions import split_fences
-from ..scan.references import LEFT_OUT, is_cross_reference
+from ..scan.knit import LEFT_OUT, is_cross_reference
 from .items import join_blank_lines, without_fences
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)

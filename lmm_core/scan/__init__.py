@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from ..settings.tables import ScanOpts, SplitOpts
     from .chat import scan_messages
     from .edit import scan_edits
-    from .exchange.record import clear_messages
     from .header import scan
     from .rag import scan_rag
+    from .record import clear_messages
 
 __all__ = [
     "KnitRules", "ScanOpts", "SplitOpts", "clear_messages", "scan", "scan_edits", "scan_messages", "scan_rag",
@@ -21,7 +21,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "chat": "scan_messages",
         "edit": "scan_edits",
-        "exchange.record": "clear_messages",
+        "record": "clear_messages",
         "header": "scan",
         ".markdown.visibility": "KnitRules",
         ".settings.tables": "ScanOpts SplitOpts",

@@ -13,18 +13,24 @@ from ..markdown.edits import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, Request
-from .exchange.matching import can_take, find_blocks
-from .exchange.record import CHAT_KEY, QUESTION, Entry, pending_messages
-from .exchange.requests import ModelRun, PromptText, Talk, ask_model, report_failures
 from .header import report_broken_edits
+from .record import CHAT_KEY, QUESTION, Entry, pending_messages
+from .requests import (
+    BlockQuestion,
+    ModelRun,
+    PromptText,
+    Talk,
+    ask_model,
+    can_take,
+    find_blocks,
+    report_failures,
+)
 
 
 @dataclass
-class Chat:
+class Chat(BlockQuestion):
     """A chat in a block; the first `by_hand` pending texts are in `~chat`."""
 
-    block: MetadataBlock
-    node: Node
     recorded: list[Entry]
     pending: list[str]
     by_hand: int = 0

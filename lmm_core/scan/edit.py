@@ -26,11 +26,19 @@ from ..markdown.metadata.keys import digest
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from ..models.chat import Asker, ChatMessage
-from .exchange.decisions import EDIT_FLOW, trailing_space
-from .exchange.matching import can_take, find_blocks
-from .exchange.record import EDIT as EDIT_MESSAGES
-from .exchange.requests import ModelRun, PromptText, Talk, ask_model, report_failures
+from .decisions import EDIT_FLOW, trailing_space
 from .header import report_broken_edits
+from .record import EDIT as EDIT_MESSAGES
+from .requests import (
+    BlockQuestion,
+    ModelRun,
+    PromptText,
+    Talk,
+    ask_model,
+    can_take,
+    find_blocks,
+    report_failures,
+)
 from .system_keys import first_newline
 
 TIMES_LONGER = 2  # maximum length of a new version, relative to the old one
@@ -38,11 +46,9 @@ _ENCLOSED = re.compile(r"\s*<text>\n(.*)\n</text>\s*", re.S)
 
 
 @dataclass
-class EditRequest:
+class EditRequest(BlockQuestion):
     """A request for a new version, or (`proposed`) for a better one; `new` lists unanswered requests."""
 
-    block: MetadataBlock
-    node: Node
     requests: list[str]
     new: list[str]
     proposed: str | None

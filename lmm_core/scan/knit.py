@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
+    BOM,
+    Attributes,
     Block,
     ErrorBlock,
     HeadingBlock,
@@ -19,10 +22,11 @@ from ..markdown.blocks import (
     serialize_blocks,
     source_line,
 )
-from ..markdown.divs import Cut, cut, find_cuts, find_parts, has_marks, without
+from ..markdown.divs import Cut, Part, cut, find_cuts, find_parts, find_parts_and_cuts, has_marks, without
 from ..markdown.edits import restore_originals
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.keys import DOCUMENT_KEYS, MESSAGE_KEYS
+from ..markdown.regions import split_fences
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeadingNode, blocks_to_tree, node_block
 from ..markdown.visibility import (
@@ -32,8 +36,6 @@ from ..markdown.visibility import (
     leaves_out,
     verdicts,
 )
-from .boxes import cut_with_boxes
-from .references import find_references_to, replace_references_to
 
 
 def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: LoggerBase | None = None) -> list[Block]:
@@ -63,11 +65,11 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     for line, message in dangling:
         logger.warning(message, line)
     if dangling:
-        notes = [_readable(block, labels) for block in notes]
+        notes = [_with_readable_references(block, labels) for block in notes]
     return _join(blocks, [block for block in notes if block.source], "".join(left_out_texts))
 
 
-def _readable(block: Block, labels: Set[str]) -> Block:
+def _with_readable_references(block: Block, labels: Set[str]) -> Block:
     if not isinstance(block, TextBlock | HeadingBlock):
         return block
     return replace(block, source=replace_references_to(block.source, labels))
@@ -232,3 +234,119 @@ def _needed_definitions(notes: list[Block], left_out_text: str) -> list[Block]:
         if f"[{match['label'].lower()}]" in text and f"[{match['label'].lower()}]:" not in text
     ]
     return [TextBlock(definition + "\n\n") for definition in needed]
+
+
+# Divs (callouts, tabs, columns) left empty by removed parts, which readers would notice
+
+
+_HEADING = re.compile(r"^[ ]{0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)", re.M)
+
+
+def has_titles(attributes: Attributes) -> bool:
+    """Return True for a callout or tabset, whose headings are titles."""
+    return any(name in ("callout", "panel-tabset") or name.startswith("callout-") for name in attributes.classes)
+
+
+def cut_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges to remove, and the boxes that this empties."""
+    lead = len(BOM) if text.startswith(BOM) else 0
+    parts, cuts = find_parts_and_cuts(text[lead:], goes)
+    ranges = [(cut.start, cut.end) for cut in cuts]
+    if emptied := _find_emptied(text[lead:], parts, [*ranges]):
+        ranges = [*cut(text[lead:], lambda part: part.start in emptied or goes(part))]
+    for start, end in ranges:
+        yield start + lead, end + lead
+
+
+def _find_emptied(text: str, parts: Sequence[Part], cuts: list[tuple[int, int]]) -> set[int]:
+    emptied: set[int] = set()
+    for part in reversed(parts):  # inner parts first
+        if part.metadata is not None or part.error or not text.startswith(":::", part.start):
+            continue
+        first = bisect_left(cuts, (part.start + 1, 0))
+        last = bisect_left(cuts, (part.end, 0), lo=first)
+        is_cut = first > 0 and cuts[first - 1][1] >= part.end
+        if first < last and not is_cut and _is_empty(text, part, cuts[first:last]):
+            emptied.add(part.start)
+            cuts[first:last] = [(part.start, part.end)]
+    return emptied
+
+
+def _is_empty(text: str, part: Part, cuts: list[tuple[int, int]]) -> bool:
+    start, end = text.find("\n", part.start) + 1, text.rfind("\n", 0, part.end - 1) + 1
+    starts, ends = [start, *(to for _, to in cuts)], [*(at for at, _ in cuts), end]
+    rest = "".join(text[gap_start:gap_end] for gap_start, gap_end in zip(starts, ends, strict=True))
+    return not (_HEADING.sub("", rest) if has_titles(part.attributes) else rest).strip()
+
+
+# References to left-out parts: a link becomes its words, a cross-reference `[…]`
+
+LEFT_OUT = "[…]"
+# Code, links within the page, citations in brackets, citations in the text (few runs need these patterns: compiled on
+# first use)
+_REFERENCE = (
+    r"(?P<code>`[^`\n]+`)"
+    r"|(?:(?<!!)\[(?P<words>[^\[\]]*))?\]\(#(?P<link>[^()\[\]\s]+)\)(?:\{[^{}\n]*\})?"
+    r"|(?<!!)\[(?P<group>[^\[\]@]*@[^\[\]]*)\](?![(\[{:])"
+    r"|(?<![\w@\\])-?@(?:\{(?P<braced>[^{}\n]+)\}|(?P<key>[A-Za-z](?:[\w:.-]*\w)?))"
+)
+_CITED = r"(?<![\w@\\])-?@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))"
+
+
+# https://quarto.org/docs/authoring/cross-references.html
+_ACROSS = r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol|rem|alg|nte|tip|wrn|imp|cau)-."
+
+
+def is_cross_reference(label: str) -> bool:
+    """Return True for Quarto's labels, which may be on another page."""
+    return re.match(_ACROSS, label) is not None
+
+
+def find_references_to(text: str, left_out: Set[str]) -> Iterator[tuple[int, str]]:
+    """Yield position and label of each reference to a label in `left_out`."""
+    for at, reference in _references(text) if any(label in text for label in left_out) else ():
+        for label in _labels_of(reference):
+            if label in left_out:
+                yield at, label
+
+
+def replace_references_to(text: str, left_out: Set[str]) -> str:
+    """Return a text with references to `left_out` labels made readable."""
+    pieces, at = [], 0
+    for start, reference in _references(text):
+        if not left_out.isdisjoint(_labels_of(reference)):
+            pieces += [text[at:start], _readable(reference, left_out)]
+            at = start + len(reference[0])
+    return "".join(pieces) + text[at:]
+
+
+def _references(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    start = 0
+    for is_code, piece in split_fences(text):
+        for reference in re.finditer(_REFERENCE, piece) if not is_code else ():
+            if not reference["code"]:
+                yield start + reference.start(), reference
+        start += len(piece)
+
+
+def _labels_of(reference: re.Match[str]) -> list[str]:
+    if reference["group"] is not None:
+        return _cited_in(reference["group"])
+    return [reference["link"] or reference["braced"] or reference["key"]]
+
+
+def _cited_in(group: str) -> list[str]:
+    return [braced or key for braced, key in re.findall(_CITED, group)]
+
+
+def _readable(reference: re.Match[str], left_out: Set[str]) -> str:
+    if reference["link"]:
+        # words with brackets precede the match
+        return "]" if reference["words"] is None else reference["words"]
+    if reference["group"] is None:
+        return LEFT_OUT
+    items = [(item, _cited_in(item)) for item in reference["group"].split(";")]
+    stay = [item for item, labels in items if left_out.isdisjoint(labels)]
+    if stay:
+        return f"[{';'.join(stay).strip()}]"
+    return "; ".join(re.sub(_CITED, LEFT_OUT, item).strip() for item, _ in items)

@@ -24,8 +24,8 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ..errors import ConfigError, FolderError, ModelError, OutputError
-from ..files.writing import create_file
 from ..files.marked import check_inside
+from ..files.writing import create_file
 from ..markdown.files import project_root
 from ..models.names import is_default, leads_outside, parse_name
 from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sources

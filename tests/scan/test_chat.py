@@ -17,8 +17,8 @@ from lmm_core.models.chat import Asker
 from lmm_core.models.prompts import SYSTEM
 from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.chat import ChatRun, scan_messages
-from lmm_core.scan.exchange.record import CHAT_KEY, clear_messages, pending_messages
-from lmm_core.scan.exchange.requests import REPLY_TOKENS, Talk
+from lmm_core.scan.record import CHAT_KEY, clear_messages, pending_messages
+from lmm_core.scan.requests import REPLY_TOKENS, Talk
 from tests.strategies import any_text, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 

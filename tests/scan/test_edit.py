@@ -14,7 +14,7 @@ from lmm_core.markdown.blocks import ends_blank
 from lmm_core.markdown.edits import broken_edits, read_edit
 from lmm_core.models.chat import Asker
 from lmm_core.scan.edit import EditRun
-from lmm_core.scan.exchange.requests import Talk
+from lmm_core.scan.requests import Talk
 from tests.strategies import DIV, LONG, NATIVE, CountingAnnotator, annotate, any_text, knitted, markdown
 from tests.talk import SPELLINGS, Sayer, accepted, block, edited, metadata, rejected
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lmm_core.scan.references import find_references_to, replace_references_to
+from lmm_core.scan.knit import find_references_to, replace_references_to
 from tests.commands import run, write
 from tests.effort import at_most
 

@@ -1,7 +1,7 @@
 """The text that a request shows: what a block annotates, within a budget."""
 
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text
-from lmm_core.scan.exchange.requests import fit_text
+from lmm_core.scan.requests import fit_text
 
 NOTES = """---
 title: T

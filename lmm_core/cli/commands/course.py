@@ -164,7 +164,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
     SOURCES are the documents (default: those of the project that OUTPUT is in). The exit
     status is 1 if something was found."""
     from ...quarto.leaks import look_for_leaks
-    from ...scan.check.typos import report_typos
+    from ...scan.check.mistakes import report_typos
 
     logger = ReportPrinter()
     project = _project(sources[0] if sources else output, keep)

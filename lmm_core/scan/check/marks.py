@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...markdown.blocks import Block, HeadingBlock
@@ -12,9 +13,8 @@ from ...markdown.metadata.keys import ABOUT_TEXT, DECIDING, POSITIONAL, is_block
 from ...markdown.parse import COMMENT_OPEN, DIV_UNDER_TEXT, is_metadata_div
 from ...markdown.regions import without_code
 from ...markdown.visibility import types_of
+from .document import CheckedText
 from .finding import Finding
-from .texts import CheckedText
-from .words import LMM, slips_between
 
 _BEFORE = r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*"
 _KEYS = "|".join(sorted(key for key in ABOUT_TEXT | POSITIONAL if key.isalpha()))
@@ -28,6 +28,7 @@ _TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$", re.M)
 _LIKE_LMM = r"(?:(?i:lmm|llm|lm|lmmm|lrm)\b[ \t:]*)"
 _WORD = re.compile(r"[\w-]+")
 
+LMM = "lmm"
 UNDER_TEXT = "a metadata block needs an empty line before it: it is read as text"
 NO_COMMENT = (
     "this comment is not read as metadata: after an empty line, and where the text around it begins, write a line "
@@ -261,3 +262,44 @@ def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:
         yield tag[0], " ".join(map("".join, _TAG_WORDS.findall(tag[0]))).split()
     if opened := _BOX.match(line):
         yield opened["opened"], [opened["word"], opened["word"].lower()]
+
+
+# Similar words
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Return the known word nearest to an unknown one, or "".
+
+    One slip is allowed (see `slips_between`), two in words of eight letters.
+    """
+    distances = [(distance, other) for other in words if (distance := _slips(word, other)) is not None]
+    return min(distances)[1] if distances and word not in {other for _, other in distances} else ""
+
+
+@lru_cache(1000)
+def _slips(word: str, candidate: str) -> int | None:
+    lower, other = word.lower(), candidate.lower()
+    allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
+    if abs(len(lower) - len(other)) > allowed:
+        return None
+    slips = 0 if lower == other else slips_between(lower, other)
+    return slips if slips <= allowed else None
+
+
+def slips_between(word: str, other: str) -> int:
+    """Return the optimal string alignment distance of two words."""
+    previous: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, sign in enumerate(word, 1):
+        older, previous, row = previous, row, [i]
+        for j, letter in enumerate(other, 1):
+            best = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (sign != letter))
+            if i > 1 and j > 1 and sign == other[j - 2] and word[i - 2] == letter:
+                best = min(best, older[j - 2] + 1)
+            row.append(best)
+    return row[-1]
+
+
+def is_nearly_lmm(name: str) -> bool:
+    """Return True for one slip from `lmm`; check the content, too."""
+    return name != LMM and slips_between(name[:9].lower(), LMM) <= 1

@@ -1,18 +1,24 @@
-"""All mistakes in a document, for commands."""
+"""All mistakes in a document, and those to correct before publishing, since they would reveal hidden material."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
+from ...errors import MarkdownError
 from ...logging import LoggerBase
-from ...markdown.blocks import Block, MetadataBlock, Problem
+from ...markdown.blocks import Block, MetadataBlock, Problem, header_content
 from ...markdown.edits import broken_edits
+from ...markdown.files import MarkdownDocument, read_markdown
 from ...markdown.metadata.lmm_options import refused_in
 from ...markdown.parse import DIV_UNDER_TEXT
-from ...markdown.visibility import KnitRules
-from .document import CheckedDocument
+from ...markdown.visibility import KnitRules, header_rules
+from ..left_out import find_pieces
+from .document import CheckedDocument, all_types, find_errors
 from .finding import ERRORS, Finding, report_findings
-from .near_misses import find_slips
+from .near_misses import find_near_misses, find_slips
 
 # Questions, messages and edits are ignored due to these
 UNREAD = {"unreadable-block", "no-fence", "no-blank-line", "no-block"}
@@ -62,3 +68,62 @@ def _without_duplicates(findings: Sequence[Finding]) -> list[Finding]:
     lines = {code: {line for line, kind in first if kind == code} for code in ("no-blank-line", "near-miss")}
     silent = {"stray-colons": lines["no-blank-line"], "not-closed": lines["near-miss"]}
     return [finding for finding in first.values() if finding.line not in silent.get(finding.code, ())]
+
+
+# Before publishing
+
+
+PUBLISHED_CODE = (
+    "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
+    "(```js), or move it into a file that is not rendered"
+)
+_OJS = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{ojs\b", re.M)
+MEANT = (
+    "a word that is meant as it stands: name it under [knit] allowed_words in config.toml, or write knit: true "
+    "in a block before the part"
+)
+
+
+def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitRules:
+    """Return the rules with the types used in documents."""
+    return replace(rules, types=rules.types | all_types(CheckedDocument(document.blocks) for document in documents))
+
+
+def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
+    """Return the messages about mistakes to correct before publishing.
+
+    documents: pairs of displayed name and document
+    """
+    errors: list[str] = []
+    near: list[str] = []
+    for name, document in documents:
+        blocks = document.blocks
+        errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
+        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
+        near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
+    return [*errors, *near, *([MEANT] if near else [])]
+
+
+def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
+    """Return the lines of hidden Observable cells, which Quarto publishes."""
+    if not any("{ojs" in block.source for block in blocks):
+        return []
+    pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]
+    return [piece.line + piece.text.count("\n", 0, at.start()) for piece in pieces for at in _OJS.finditer(piece.text)]
+
+
+def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
+    """Report mistakes to correct as errors. Unreadable files are skipped."""
+    documents = [*read_documents(paths)]
+    rules = with_types(rules, documents)
+    for line in typo_lines([(str(document.file.path), document) for document in documents], rules):
+        logger.error(line)
+
+
+def read_documents(paths: Iterable[Path]) -> Iterator[MarkdownDocument]:
+    """Yield the readable files."""
+    for path in paths:
+        try:
+            yield MarkdownDocument(read_markdown(path))
+        except (OSError, MarkdownError):
+            continue

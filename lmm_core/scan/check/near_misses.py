@@ -21,11 +21,9 @@ from ...markdown.metadata.keys import SWITCHES, TEXTS
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
 from ...markdown.tree import HeaderNode, Node, TextNode, traverse
 from ...markdown.visibility import RAG_ONLY, KnitRules, Properties, div_properties, header_rules, in_notes, types_of
-from .document import CheckedDocument
+from .document import CheckedDocument, CheckedText
 from .finding import Finding
-from .marks import find_marks, find_stray_colons, find_types_elsewhere
-from .texts import CheckedText
-from .words import LMM, is_nearly_lmm, nearest
+from .marks import LMM, find_marks, find_stray_colons, find_types_elsewhere, is_nearly_lmm, nearest
 
 # of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries
 _OTHERS = frozenset(

@@ -21,11 +21,11 @@ from ..chat import ChatRun
 from ..check.document import CheckedDocument
 from ..check.finding import report_findings
 from ..check.mistakes import UNREAD, find_mistakes
+from ..decisions import Decision, accept_edits, reject_edits
 from ..edit import EditRun, requests_in
-from ..exchange.decisions import Decision, accept_edits, reject_edits
-from ..exchange.record import clear_messages, pending_messages
-from ..exchange.requests import Screen, Talk
 from ..header import report_broken_edits
+from ..record import clear_messages, pending_messages
+from ..requests import Screen, Talk
 from .document import project_of, reporting
 from .passes import SaveTo, Work, check_save_to, save_as
 

@@ -7,9 +7,8 @@ import pytest
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.document import CheckedDocument
-from lmm_core.scan.check.mistakes import find_mistakes
+from lmm_core.scan.check.mistakes import find_mistakes, read_documents, typo_lines
 from lmm_core.scan.check.near_misses import find_near_misses
-from lmm_core.scan.check.typos import read_documents, typo_lines
 from tests.commands import run, write
 from tests.strategies import knitted
 

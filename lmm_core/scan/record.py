@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ...errors import MarkdownError
-from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import Block, MetadataBlock
-from ...markdown.edits import ASKED_KEY, EDIT_KEY, open_edit
-from ...markdown.metadata.body import DELETED
-from ...markdown.spelling import edit_block, settle_safely
-from ..header import report_broken_edits
+from ..errors import MarkdownError
+from ..logging import ConsoleLogger, LoggerBase
+from ..markdown.blocks import Block, MetadataBlock
+from ..markdown.edits import ASKED_KEY, EDIT_KEY, open_edit
+from ..markdown.metadata.body import DELETED
+from ..markdown.spelling import edit_block, settle_safely
+from .header import report_broken_edits
 
 QUESTION = frozenset({"?", "query"})
 MESSAGE = frozenset({"+", "message"})

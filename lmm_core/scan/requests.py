@@ -5,20 +5,33 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Generic, Protocol, TypeVar
 
-from ...errors import ModelError
-from ...logging import LoggerBase, counted
-from ...markdown.blocks import BOM, Block, trim_blank_lines
-from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
-from ...models.chat import Asker, ChatMessage, Request, Show, run
-from ...models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
-from ...models.validation import AnswerWatch
-from ..annotations.sections import nearest_summary
-from ..knit import strip_metadata
+from ..errors import MarkdownError, ModelError
+from ..logging import LoggerBase, counted
+from ..markdown.blocks import BOM, Block, HeaderBlock, MetadataBlock, trim_blank_lines
+from ..markdown.edits import restore_originals
+from ..markdown.spelling import edit_block
+from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, node_block, titles_path, traverse
+from ..models.chat import Asker, ChatMessage, Request, Show, run
+from ..models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
+from ..models.validation import AnswerWatch
+from .annotations.sections import nearest_summary
+from .knit import strip_metadata
 
-Asked = TypeVar("Asked")  # a chat, or a request for an edit
 REPLY_TOKENS = 4_000  # of a request's tokens, reserved for the answer
+
+
+@dataclass
+class BlockQuestion:
+    """A question in a block about a part of the document: a chat, or a request for an edit."""
+
+    block: MetadataBlock
+    node: Node
+
+
+Asked = TypeVar("Asked", bound=BlockQuestion)
 
 
 class Screen(Protocol):
@@ -59,7 +72,7 @@ class Talk:
 
     def excerpt(self, node: Node, texts: Sequence[str]) -> PromptText:
         """Return as much of a part's text as fits next to the chat."""
-        from ...models.tokens import count_tokens
+        from ..models.tokens import count_tokens
 
         beside = [*titles_path(node), _section_summary(node), *texts]
         spent = REPLY_TOKENS + count_tokens(self.chat.system + self.system + "\n".join(beside))
@@ -172,3 +185,64 @@ def fit_text(node: Node, budget: int, count: Count) -> PromptText:
         elif text:
             pieces.append(text)
     return PromptText("\n\n".join(pieces), tuple(dict.fromkeys(left_out)))
+
+
+# Questions in a document that has changed meanwhile
+
+
+def can_take(block: MetadataBlock, key: str, failure: str, logger: LoggerBase) -> bool:
+    """Return True if a key can be written into a block; report it otherwise."""
+    try:
+        edit_block(block, {key: []})
+    except MarkdownError as error:
+        logger.error(f"{failure}: {error}", block.line)
+        return False
+    return True
+
+
+def find_blocks(blocks: Sequence[Block], questions: Sequence[BlockQuestion], key: str) -> dict[int, MetadataBlock]:
+    """Return the current block of each question, by the question's id.
+
+    A block matches by source, or by first messages and `key`, preferably before the same text.
+    """
+    free = _annotating(blocks)
+    texts = {id(question): _text_at(question.node) for question in questions}
+    matches: dict[int, MetadataBlock] = {}
+    for same_text, is_same in product((True, False), (_has_same_source, _continues)):
+        for question in questions:
+            hits = (
+                at
+                for at, (block, text) in enumerate(free)
+                if (not same_text or text == texts[id(question)]) and is_same(block, question.block, key)
+            )
+            at = None if id(question) in matches else next(hits, None)
+            if at is not None:
+                matches[id(question)] = free.pop(at)[0]
+    return matches
+
+
+def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
+    originals = restore_originals(blocks)
+    return [
+        (block, _text_at(node))
+        for node in traverse(blocks_to_tree(originals.blocks))
+        for block in node.metadata
+        if id(block) not in originals.regions
+    ]
+
+
+def _text_at(node: Node) -> str:
+    block = node_block(node)
+    return trim_blank_lines(block.source) if block is not None else ""
+
+
+def _has_same_source(block: MetadataBlock, question_block: MetadataBlock, _key: str) -> bool:
+    same_kind = isinstance(block, HeaderBlock) == isinstance(question_block, HeaderBlock)
+    return same_kind and trim_blank_lines(block.source) == trim_blank_lines(question_block.source)
+
+
+def _continues(block: MetadataBlock, question_block: MetadataBlock, key: str) -> bool:
+    texts = [message.text for message in question_block.messages]
+    first_texts = [message.text for message in block.messages[: len(texts)]]
+    value = question_block.content.get(key)
+    return bool(texts or value) and first_texts == texts and block.content.get(key) == value

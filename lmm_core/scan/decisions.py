@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import (
+from ..logging import ConsoleLogger, LoggerBase
+from ..markdown.blocks import (
     Block,
     HeadingBlock,
     MetadataBlock,
@@ -20,12 +20,12 @@ from ...markdown.blocks import (
     serialize_blocks,
     trim_blank_lines,
 )
-from ...markdown.edits import ASKED_KEY, EDIT_KEY, Edit, broken_edits, open_edit, read_edit
-from ...markdown.metadata.body import DELETED
-from ...markdown.metadata.keys import digest
-from ...markdown.parse import parse_markdown_text
-from ...markdown.spelling import edit_block, settle
-from ..header import report_broken_edits
+from ..markdown.edits import ASKED_KEY, EDIT_KEY, Edit, broken_edits, open_edit, read_edit
+from ..markdown.metadata.body import DELETED
+from ..markdown.metadata.keys import digest
+from ..markdown.parse import parse_markdown_text
+from ..markdown.spelling import edit_block, settle
+from .header import report_broken_edits
 from .record import EDIT
 
 EDIT_FLOW = frozenset({EDIT_KEY})
