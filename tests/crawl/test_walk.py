@@ -53,10 +53,9 @@ def test_more_patterns_come_last(tmp_path):
 
 
 PATTERNS = [
-    "*", "*.md", "!*.md", "foo", "foo/", "/foo", "!foo/", "a/*", "!a/x.md", "a/**", "**/foo/", "a/**/x.md", "**/", "*/",
-    "!*/", "/*", "!/docs/", r"\#h.md", "#h.md", r"\!n.md", "z[12].md", "z[!1].md", "[a-z].md", "[[:upper:]].md",
-    "[z-a].md", "z[]1].md", "x.md   ", r"s\ .md", "a b/", "?.md", r"\[z].md", "[", "foo/**/", "a/b", "/b/x.md",
-    "!keep.md", "a*b", "foo**bar", "x.md\\", "!", "//", "!**/keep.md",
+    "*", "*.md", "!*.md", "foo", "foo/", "/foo", "!foo/", "a/*", "!a/x.md", "a/**", "**/foo/", "a/**/x.md", "!*/", "/*",
+    r"\#h.md", "#h.md", r"\!n.md", "z[12].md", "z[!1].md", "[z-a].md", "x.md   ", r"s\ .md", "?.md", "[", "a/b", "a*b",
+    "foo**bar", "x.md\\", "!", "//", "!**/keep.md",
 ]  # fmt: skip
 FOLDERS = ["a", "b", "foo", "bar", "docs", "a b"]
 FILES = ["x.md", "keep.md", "#h.md", "!n.md", "z1.md", "z2.md", "A.md", "a b.md", "[z].md", "s .md"]

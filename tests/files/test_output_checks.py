@@ -77,12 +77,6 @@ def test_what_we_have_made_may_be_made_again_until_it_is_changed():
     refused("out.md", (), MARKDOWN)
 
 
-def test_where_it_cannot_be_remembered_it_is_written_all_the_same(monkeypatch):
-    write("cache", "no folder")
-    write_output(Path("out.md"), b"ours\n")
-    assert Path("out.md").read_bytes() == b"ours\n" and not is_ours(Path("out.md"))
-
-
 def test_endings_are_those_of_the_file_that_a_link_leads_to():
     assert "has to end in .html or .htm" in refused("x.md", (), HTML)
     os.symlink("notes.md", "page.html")

@@ -35,10 +35,3 @@ def own_server(model_file, tmp_path):
     """A server of the test's own, to be killed."""
     with LlamaServer(model_file, tmp_path / "llama.log") as server:
         yield server
-
-
-@pytest.fixture
-def small_server(model_file, tmp_path):
-    """A server whose model sees 256 tokens."""
-    with LlamaServer(model_file, tmp_path / "llama.log", context=256) as server:
-        yield server

@@ -19,14 +19,14 @@ max_retries = 0
 max_concurrency = 1         # the server answers one at a time
 context_tokens = 1500       # of the server's 2048: the rest is for the reply
 max_tokens = {max_tokens}
-timeout = {timeout}
+timeout = 60
 
 [minor]
 model = "{model}"
 max_retries = 0
 max_concurrency = 1
 max_tokens = {max_tokens}
-timeout = {timeout}
+timeout = 60
 
 [ask]
 queries = "keywords"
@@ -41,24 +41,20 @@ docid: lm
 # Linear models
 
 A linear model describes how the mean of one variable, the response, changes with one or
-more other variables, the predictors. In the simplest case there is one predictor, and the
-model is a straight line. The line is described by two numbers, the intercept and the slope,
-and both are estimated from the data.
+more other variables, the predictors.
 
 ## Residuals
 
 A residual is the difference between an observed value and the value that the model
 predicts. Residuals are plotted against the fitted values: if the model fits, the plot shows
-no pattern. A funnel shape says that the spread grows with the mean, and a curve says that
-a straight line does not describe the relation.
+no pattern.
 """
 QUESTION = NOTES.replace("## Residuals\n", "## Residuals\n\n---\n?: What is a residual?\n---\n")
-WISH = NOTES.replace("## Residuals\n", "## Residuals\n\n---\n=: Make this shorter.\n---\n")
 
 
-def configure(server, more="", max_tokens=60, timeout=60):
+def configure(server, more="", max_tokens=60):
     """Write the working folder's configuration, with `more` at its end."""
-    write("config.toml", CONFIG.format(url=server.url, model=MODEL, max_tokens=max_tokens, timeout=timeout) + more)
+    write("config.toml", CONFIG.format(url=server.url, model=MODEL, max_tokens=max_tokens) + more)
 
 
 def start(*words):

