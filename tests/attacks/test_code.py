@@ -24,16 +24,7 @@ def _hostile_folder():
     write("config.toml", "")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "lmm rag .",
-        "lmm index .",
-        "lmm ask residual",
-        "lmm doctor",
-        "pandoc -F lmm-rag notes.md -o notes.md",
-    ],
-)
+@pytest.mark.parametrize("command", ["lmm index .", "lmm doctor", "pandoc -F lmm-rag notes.md -o notes.md"])
 def test_no_module_of_the_folder_is_imported(command, pandoc):
     run(command, pandoc)
     assert not Path("ran").exists()

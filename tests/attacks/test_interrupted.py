@@ -260,17 +260,6 @@ def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, server
         assert state(made) == as_indexed
 
 
-@pytest.mark.parametrize("kind", [Lmm, Md])
-def test_what_a_killed_run_had_removed_counts_no_longer_when_words_are_weighed(kind, commands):
-    with project(kind, "") as made:
-        for name in NAMES:
-            put(made.files / name, made.text(["alpha", "beta"], ""))
-        commands.complete(*made.command)
-        put(made.files / NAMES[0], made.text(["alpha"], ""))
-        assert commands.run(*made.command, at=0, count="records")[0] == -9
-        check_as_new(made, commands)
-
-
 # Ended by a power cut
 
 
@@ -289,11 +278,9 @@ OTHERS = {"a.md": ("omega",)}
     [
         (Lmm(), {}, "--prune", OTHERS),
         (Lmm(), BEFORE, "--prune", AFTER),
-        (Lmm(), BEFORE, "--prune", BEFORE),
         (Lmm(), BEFORE, "--prune --rebuild", AFTER),
         (Md(), {}, "", OTHERS),
         (Md(), BEFORE, "", AFTER),
-        (Md(), BEFORE, "", BEFORE),
     ],
 )
 def test_after_a_power_cut_at_any_moment_the_index_is_as_new(kind, before, options, later, monkeypatch, tmp_path):

@@ -5,7 +5,6 @@ import io
 import os
 import resource
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,8 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.markdown.files import read_markdown
-from lmm_core.markdown.metadata import body as metadata
-from lmm_core.markdown.metadata.body import key_spans, parse_metadata
-from lmm_core.settings.config import ConfigSettings
+from lmm_core.markdown.metadata.body import parse_metadata
 from tests.commands import BIN, run, text, write
-from tests.effort import at_most
 
 
 def keys(count, form="key{}: value {}\n"):
@@ -31,30 +27,6 @@ def lmm(line):
     return done
 
 
-# Time: counted in steps, not measured
-
-
-class Counted(str):
-    """A text that counts the characters that `count` and `find` go over."""
-
-    gone_over = 0
-
-    def count(self, sub, start=0, end=None):
-        end = len(self) if end is None else end
-        Counted.gone_over += end - start
-        return str.count(self, sub, start, end)
-
-
-@pytest.mark.parametrize("form", ["key{}: value {}\n", "? key{}\n: {}\n"])
-def test_finding_the_lines_of_keys_goes_over_the_text_a_few_times(form, monkeypatch):
-    compose = metadata.yaml.compose
-    monkeypatch.setattr(metadata.yaml, "compose", lambda text, **options: compose(text[:], **options))
-    body = Counted(keys(2_000, form))
-    Counted.gone_over = 0
-    assert len(key_spans(body)) == 2_000
-    assert Counted.gone_over <= 4 * len(body)
-
-
 # Limits
 
 
@@ -64,7 +36,6 @@ def test_finding_the_lines_of_keys_goes_over_the_text_a_few_times(form, monkeypa
         ("a: &a [" + "x, " * 999 + "x]\nb: &b [" + "*a, " * 9 + "*a]\nc: *b\n", "has an anchor itself"),
         ("a: &a 1\n" + keys(21, "k{}: *a #{}\n"), "more than 20 aliases"),
         ("a: " + "[" * 500 + "]" * 500 + "\n", "nested more than 64 levels deep"),
-        ("a: " + "[" * 100_000 + "]" * 100_000 + "\n", "nest"),  # from 1,000 on, libyaml 0.2.6 refuses it itself
         ("a: " + "1" * 100_000 + "\n", "Exceeds the limit"),
     ],
 )
@@ -79,11 +50,10 @@ def test_what_would_grow_is_refused_in_a_sentence(body, told):
         f"---\ntitle: T\n{keys(3_000)}---\n\n# H\n\nText.\n",
         f"# H\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{keys(3_000)}```\n:::\n\nText.\n",
         "---\ntitle: T\n" + keys(3_000, "k{}: &a{} 1\n") + "---\n\n# H\n\nText.\n",
-        "---\ntitle: T\n---\n\n# H\n\n---\n" + keys(1_000, "?: why {} {}\n") + "---\n\nText.\n",
         "---\ntitle: T\n---\n\n" + keys(1_000, "---\nx{}: {}\n---\n\n") + "Text.\n",
         f"---\ntitle: T\na: {'word ' * 100_000}\n---\n\n# H\n\nText.\n",
     ],
-    ids=["header", "div", "anchors", "questions", "blocks", "value"],
+    ids=["header", "div", "anchors", "blocks", "value"],
 )
 def test_large_notes_are_done(content, pandoc):
     write("config.toml", "")
@@ -122,26 +92,13 @@ def full_disk(monkeypatch):
     return fill
 
 
-@pytest.mark.parametrize("after", [0, 5, "all but one"])
-def test_what_is_half_made_on_a_full_disk_is_taken_back(full_disk, after):
-    if after == "all but one":
-        lmm("init --quarto whole")
-        after = sum(path.is_file() for path in Path("whole").rglob("*")) - 1
-    full_disk(after)
+def test_what_is_half_made_on_a_full_disk_is_taken_back(full_disk):
+    lmm("init --quarto whole")
+    full_disk(sum(path.is_file() for path in Path("whole").rglob("*")) - 1)
     done = lmm("init --quarto book")
     assert done.exit_code == 1
     assert done.stderr.endswith(": No space left on device\n") and done.stderr.count("\n") == 1
     assert not [path for path in Path("book").rglob("*") if path.is_file() or path.name == "_extensions"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("line", ["llmd new P.md", "config init"])
-def test_a_real_limit_of_file_sizes(line):
-    code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); " \
-           "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); from lmm_core.cli import main; main()"  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", code, *line.split()], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "File too large" in done.stderr and "Traceback" not in done.stderr
-    assert not [path for path in Path().rglob("*") if path.is_file() and path.suffix in (".md", ".toml")]
 
 
 # Configurations, and devices
@@ -151,7 +108,6 @@ def test_a_real_limit_of_file_sizes(line):
     ("content", "told"),
     [
         ("x = " + "{a=" * 30_000, "nested too deep"),
-        ("x = " + "[" * 50_000, "nested too deep"),
         ("# " + "x" * 1_000_000, "longer than 100,000 bytes"),
     ],
 )
@@ -164,16 +120,9 @@ def test_what_no_configuration_holds_is_refused_in_a_sentence(content, told):
         assert len(done.stderr) < 500
 
 
-@pytest.mark.parametrize("line", ["x" * 90_000, "'" * 30_000, "1.2 " * 10_000])
-def test_long_lines_of_a_configuration_are_gone_over_once(line):
-    write("config.toml", f"# {line}\nspelling = 'native'\n")
-    with at_most(seconds=4):
-        assert ConfigSettings().spelling == "native"
-
-
 @pytest.mark.parametrize(
     ("device", "command"),
-    [("/dev/zero", "scan"), ("/dev/zero", "knit -o out.md"), ("/dev/urandom", "rag"), ("/dev/full", "index")],
+    [("/dev/zero", "knit -o out.md"), ("/dev/urandom", "rag")],
 )
 def test_a_link_to_a_device_is_not_read(device, command):
     Path("notes.md").symlink_to(device)

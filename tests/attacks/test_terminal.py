@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.logging import ConsoleLogger, Report, as_json, one_line, printable, say, visible
+from lmm_core.logging import as_json, one_line, printable, visible
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.tools import Tools
 from lmm_core.serving.log import LibraryHandler, Log
@@ -98,7 +98,7 @@ LINES = {
     "rag": ["rag . --dry-run", "rag . --check", "rag {name}"],
     "pass": ["pass no\x1b[2Jmodule:f ."],
     "recover": ["recover {name}", "recover no\x1b[2J"],
-    "chat": ["chat .", "chat --watch nowhere\x1b[2J", "chat . --model x\x1b[2J/y"],
+    "chat": ["chat .", "chat . --model x\x1b[2J/y"],
     "accept": ["accept .", "accept --at 3 {name}"],
     "reject": ["reject ."],
     "clear": ["clear . --check", "clear . --edits", "clear . --annotations"],
@@ -139,22 +139,13 @@ LINES = {
     "doctor": ["doctor"],
     "models list": ["models list"],
     "models get": ["models get no\x1b[2J"],
-    "config prompts": [
-        "config prompts",
-        "config prompts questions",
-        "config prompts no\x1b[2J",
-        "config prompts plan --init",
-    ],
+    "config prompts": ["config prompts questions", "config prompts no\x1b[2J", "config prompts plan --init"],
     "config show": ["config show", "config show no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "config cache": ["config cache"],
 }
 # Data for a pipe: byte for byte there, and safe on a terminal.
-DATA = [
-    "knit {name}",
-    "cards --format csv",
-    "rag --diff {name}",
-]
+DATA = ["knit {name}", "cards --format csv", "rag --diff {name}"]
 
 
 @pytest.fixture
@@ -233,26 +224,12 @@ def test_json_is_equal_and_safe(notes):
 
 
 @pytest.mark.parametrize("name", ["lmm-rag", "lmm-knit"])
-def test_no_filter_steers_the_terminal(notes, pandoc, name):
-    write("x.md", NOTES)
-    for line in (
-        f"pandoc -F {name} x.md -t markdown -o y.md",
-        f"pandoc -F {name} x.md -M lmm-spelling=a\x1b[2J -o y.html",
-    ):
-        done = run(line, pandoc)
-        told = "".join(one for one in done.stderr.decode("utf-8").splitlines(True) if one.startswith("lmm"))
-        assert not STEERS.search(told), told
-
-
-def test_a_name_makes_no_line_of_its_own(capsys):
-    ConsoleLogger().report(Report("warning", "it", "a\nok: all is well\n", 3))
-    assert capsys.readouterr().err == "a ok: all is well :3: warning: it\n"
-
-
-def test_a_reply_is_safe_in_parts(capsys):
-    for part in ("a\x1b", "]0;owned", "\x07b", "\r", "c\n"):
-        say(part, nl=False)
-    assert capsys.readouterr().out == "a]0;ownedbc\n"
+def test_no_filter_steers_the_terminal(pandoc, name):
+    write("x.md", f"# Lines {ESCAPES}\n\n::: lmm\n``` yaml\nbroken{ESCAPES}: [\n```\n:::\n")
+    for option in ("", "-M lmm-spelling=a\x1b[2J"):
+        done = run(f"pandoc -F {name} {option} x.md -o y.html", pandoc)
+        told = "".join(line for line in done.stderr.decode("utf-8").splitlines(True) if line.startswith("lmm"))
+        assert told and not STEERS.search(told), told
 
 
 def test_what_a_server_logs_are_entries():
@@ -273,17 +250,18 @@ def test_what_agents_are_told_is_printable(notes):
         library = Library(project, Models())
         tools = Tools(library)
         try:
-            seen = [await tools.greeting(), json.dumps(tools.schemas(), ensure_ascii=False)]
             outline = await tools.call("outline", {})
-            name = outline["sections"][-1]["section"]
-            seen += [str(outline), str(await tools.call("read", {"name": name}))]
-            seen += [str(await tools.call("search", {"query": "line"}))]
-            return seen
+            section = await tools.call("read", {"name": outline["sections"][-1]["section"]})
+            return [
+                await tools.greeting(),
+                str(outline),
+                str(section),
+                str(await tools.call("search", {"query": "line"})),
+            ]
         finally:
             await library.close()
 
-    for text in asyncio.run(told()):
-        assert not STEERS.search(text)
+    assert not STEERS.search("".join(asyncio.run(told())))
 
 
 def test_writing_systems_keep_their_signs():
@@ -295,11 +273,8 @@ def test_writing_systems_keep_their_signs():
 
 @pytest.mark.parametrize(
     ("cell", "shown"),
-    [
-        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"), ("@SUM(A1)", "'@SUM(A1)"), ("-2+3", "'-2+3"), ("\t=1", "'\t=1"),
-        ("-1.5e3", "-1.5e3"), ("+3,5", "+3,5"), ("a=b", "a=b"),
-    ],
-)  # fmt: skip
+    [("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"), ("-2+3", "'-2+3"), ("\t=1", "'\t=1"), ("-1.5e3", "-1.5e3")],
+)
 def test_no_cell_is_a_formula(cell, shown):
     table = cards_to_csv([Card("id", "question", cell, cell, (cell,), cell)])
     row = next(csv.reader(io.StringIO(table.split("\n", 5)[5], newline="")))

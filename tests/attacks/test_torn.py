@@ -36,18 +36,13 @@ def test_no_command_works_on_a_torn_text(annotated, pandoc):
     lmm("llmd new P.md notes.md")
     left, project = annotated.encode()[:200], text("P.md")
     tear(len(left))
-    for command in ("scan", "rag", "knit", "convert --to native", "chat", "accept", "clear", "index", "chunks"):
+    for command in ("rag", "knit", "convert --to native", "chat", "index"):
         assert "notes.md: torn: " in lmm(f"{command} notes.md", 1)[1], command
-    for command in (
-        "pandoc -F lmm-rag notes.md -o notes.md",
-        "pandoc -F lmm-knit notes.md -o notes.html",
-        "lmm llmd sync P.md",
-    ):
+    for command in ("pandoc -F lmm-rag notes.md -o notes.md", "lmm llmd sync P.md"):
         done = run(command, pandoc)
         assert done.returncode != 0, command
         assert b"notes.md: torn: " in done.stderr and b"lmm recover " in done.stderr
     assert Path("notes.md").read_bytes() == left and text("P.md") == project
-    assert not Path("notes.html").exists()
     lmm("recover notes.md")
     assert text("notes.md") == annotated
 
@@ -56,7 +51,6 @@ def test_no_command_works_on_a_torn_text(annotated, pandoc):
 @pytest.mark.parametrize(
     ("source", "flags"),
     [
-        (NOTES.rstrip(), "-F lmm-chat"),
         (f"{NOTES}\n\n\n", "-M lmm-source=notes.md"),
         ("\ufeff" + NOTES, "--eol=crlf"),
     ],
@@ -83,26 +77,15 @@ def test_only_what_is_written_over_is_put_aside(pandoc):
     assert text("out.md").endswith("Mine, at the end.\n")
 
 
-def test_standard_input_that_is_the_output(pandoc):
-    """As `pandoc -F lmm-rag -o notes.md < notes.md`: which file it is cannot be seen."""
-    write("notes.md", NOTES)
-    assert run("pandoc -F lmm-rag -o notes.md", pandoc, stdin=NOTES).returncode == 0
-    tear(0)
-    lmm("recover --before notes.md")
-    assert text("notes.md") == NOTES
-
-
 def test_no_defaults_file_hides_what_is_overwritten(pandoc, monkeypatch, tmp_path):
-    """Wherever pandoc looks for them; where we cannot find one, the filter stops."""
     write("notes.md", NOTES + "\n::: exercise\nSECRET\n:::\n")
     before = text("notes.md")
     write("data/pandoc/defaults/own.yaml", "filters: [lmm-knit]\ninput-files: [notes.md]\noutput-file: notes.md\n")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    for arguments in ("-d own", "--data-dir=data/pandoc -d own"):
-        done = run(f"pandoc {arguments}", pandoc)
-        assert done.returncode != 0
-        assert b"Refused: lmm-knit takes out" in done.stderr
-        assert text("notes.md") == before
+    done = run("pandoc -d own", pandoc)
+    assert done.returncode != 0
+    assert b"Refused: lmm-knit takes out" in done.stderr
+    assert text("notes.md") == before
 
 
 @pytest.mark.slow
@@ -164,10 +147,7 @@ def refused(arguments, said, pandoc, victim="notes.md", stdin=None):
     assert text(victim) == before
 
 
-@pytest.mark.parametrize(
-    ("filters", "output"),
-    [("-F lmm-knit", "notes.md"), ("-F lmm-rag -F lmm-knit", "link.md"), ("-F lmm-knit", "hard.md")],
-)
+@pytest.mark.parametrize(("filters", "output"), [("-F lmm-rag -F lmm-knit", "link.md"), ("-F lmm-knit", "hard.md")])
 def test_knitting_does_not_write_over_its_input(filters, output, pandoc):
     write("notes.md", NOTES + EXERCISE)
     Path("link.md").symlink_to("notes.md")
@@ -180,10 +160,8 @@ def test_knitting_does_not_write_over_its_input(filters, output, pandoc):
     ("arguments", "victim", "said"),
     [
         ("-B pre.md -F lmm-rag notes.md -o notes.md", "notes.md", "would put more text into"),
-        ("--defaults=more.yaml -F lmm-rag notes.md -o notes.md", "notes.md", "would put more text into"),
         ("-F lmm-rag notes.md two.md -o notes.md", "notes.md", "all 2 inputs into"),
         ("-F lmm-rag notes.md -o other.md", "other.md", "Refused: "),
-        ("-F lmm-rag -F lmm-knit notes.md -o other.md", "other.md", "Refused: "),
         ("-F lmm-knit notes.md -o annotated.md", "annotated.md", "annotated.md has annotations"),
         ("-F lmm-knit notes.md -o other.qmd", "other.qmd", "Add -t markdown"),  # pandoc takes it for HTML
     ],
@@ -193,7 +171,6 @@ def test_no_filter_writes_over_another_text(arguments, victim, said, pandoc):
         write(name, content)
     write("annotated.md", "---\n~docid: x\n---\n\n" + NOTES)
     write("pre.md", "Before all.\n")
-    write("more.yaml", "include-before-body: pre.md\nstandalone: true\n")
     refused(arguments, said, pandoc, victim)
 
 
@@ -201,18 +178,6 @@ def test_where_nothing_can_be_put_aside_pandoc_leaves_the_file_alone(pandoc):
     write("notes.md", NOTES)
     write(".lmm", "a file in the folder's place")
     refused("-F lmm-rag notes.md -o notes.md", "lmm-rag: ", pandoc)
-
-
-@pytest.mark.slow
-def test_one_output_serves_many_documents_until_somebody_changes_it(pandoc):
-    for other in (NOTES, OTHER, NOTES):
-        write("notes.md", other)
-        for command in ("-F lmm-rag", "-F lmm-knit"):
-            done = run(f"pandoc {command} notes.md -o {command[3:]}.md", pandoc)
-            assert done.returncode == 0, done.stderr
-    write("lmm-rag.md", text("lmm-rag.md") + "Mine.\n")
-    write("notes.md", OTHER)
-    refused("-F lmm-rag notes.md -o lmm-rag.md", "holds another text", pandoc, "lmm-rag.md")
 
 
 @pytest.mark.slow
