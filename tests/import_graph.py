@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 # Packages as they are installed, and their folders in a checkout.
@@ -43,6 +44,12 @@ def find_modules(checkout: Path) -> dict[str, Path]:
     return found
 
 
+@cache
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def find_imports(checkout: Path) -> list[Import]:
     """Return every import of one of our modules by another, those inside functions included.
 
@@ -52,7 +59,7 @@ def find_imports(checkout: Path) -> list[Import]:
     return [
         Import(name, target, path.relative_to(checkout), node.lineno, lazy)
         for name, path in modules.items()
-        for node, lazy in _statements(ast.parse(path.read_text(encoding="utf-8")).body)
+        for node, lazy in _statements(parse(path).body)
         for target in sorted(_targets(node, _package(name, path), modules))
         if target != name
     ]

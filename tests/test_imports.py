@@ -6,11 +6,14 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.import_graph import count_modules, find_circles, find_imports, find_modules, is_part
+from tests import import_graph
+from tests.commands import run, write
+from tests.import_graph import count_modules, find_circles, find_modules, is_part, parse
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "lmm_core"
@@ -37,19 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"lmm_core", "cli"},
     "quarto-ext": set(),  # it runs where the package may not be installed
 }
-TOP = {
-    "api",
-    "arguments",
-    "__init__",
-    "__main__",
-    "ending",
-    "errors",
-    "importing",
-    "installation",
-    "logging",
-    "langchain",
-    "vector_store_qdrant",
-}
+TOP = {"__init__", "__main__", "api", "arguments", "ending", "errors", "importing", "installation", "langchain",
+       "logging", "vector_store_qdrant"}  # fmt: skip
 MOST_MODULES = 12
 # Lines, blank ones included, and a tenth: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
@@ -85,6 +77,9 @@ HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "numpy", "pydantic",
     "markitdown", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "pathspec", "selectolax",
 ]  # fmt: skip
+
+
+find_imports = cache(import_graph.find_imports)
 
 
 def part_of(module):
@@ -130,7 +125,7 @@ def without_docstring(checkout):
     return [
         f"{path.relative_to(checkout).as_posix()} has no docstring"
         for path in paths
-        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        if not ast.get_docstring(parse(path))
     ]
 
 
@@ -154,8 +149,8 @@ def grown(checkout):
 
 def shared_names(checkout):
     """Return the names that more than one class has."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in find_modules(checkout).values()]
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    nodes = (node for path in find_modules(checkout).values() for node in ast.walk(parse(path)))
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
     return {name for name, count in names.items() if count > 1}
 
 
@@ -195,17 +190,15 @@ def test_no_module_lies_loose_beside_the_packages():
 def tree(folder, **sources):
     """Write modules of lmm_core, their names with `__` for a dot ("store__points")."""
     for name, source in sources.items():
-        path = folder.joinpath("lmm_core", *name.split("__")).with_suffix(".py")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = write(folder.joinpath("lmm_core", *name.split("__")).with_suffix(".py"), source)
         (path.parent / "__init__.py").touch()
-        path.write_text(source, encoding="utf-8")
     return folder
 
 
 RIGHT = {
     "files__walk": "import os\nfrom ..logging import say\n",
     "store__points": "from ..files.walk import walk\nfrom . import places\n",
-    "store__places": "from __future__ import annotations\n",
+    "store__places": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..cli import page\n",
     "logging": "def say(): ...\n",
 }
 
@@ -218,7 +211,6 @@ def test_a_tree_in_order_breaks_no_rule(tmp_path):
 @pytest.mark.parametrize(
     ("source", "line", "target"),
     [
-        ("from ..store.points import Point\n", 1, "lmm_core.store.points"),
         ("from ..store import Store\n", 1, "lmm_core.store"),
         ("import os\n\ndef late():\n    from .. import store\n", 4, "lmm_core.store inside a function"),
         ("try:\n    from ..cli import main\nexcept ImportError:\n    pass\n", 2, "lmm_core.cli"),
@@ -227,55 +219,22 @@ def test_a_tree_in_order_breaks_no_rule(tmp_path):
 def test_an_import_against_the_order_is_found(source, line, target, tmp_path):
     tree(tmp_path, **RIGHT, cli__page="", models__chat=source)
     (found,) = wrong_imports(tmp_path)
-    assert found == (
-        f"lmm_core/models/chat.py:{line} imports {target}; models may import arguments, ending, errors, files, installation, lmm_core, logging, markdown"
-    )
-
-
-def test_imports_for_types_alone_are_free(tmp_path):
-    code = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..store import points\n"
-    tree(tmp_path, **RIGHT, models__chat=code)
-    assert wrong_imports(tmp_path) == []
-    tree(tmp_path, models__chat=code + "else:\n    from ..store import points\n")
-    assert len(wrong_imports(tmp_path)) == 1
-
-
-def test_a_circle_is_found_when_one_of_its_imports_is_inside_a_function(tmp_path):
-    tree(tmp_path, scan__rag="from . import boxes\n", scan__boxes="from .edit import edit\n",
-         scan__edit="def edit():\n    from .rag import scan\n", scan__knit="from .rag import scan\n")  # fmt: skip
-    (found,) = circles(tmp_path)
-    assert found.splitlines() == [
-        "a circle:",
-        "  lmm_core/scan/boxes.py:1 imports lmm_core.scan.edit",
-        "  lmm_core/scan/edit.py:2 imports lmm_core.scan.rag inside a function",
-        "  lmm_core/scan/rag.py:1 imports lmm_core.scan.boxes",
-    ]
+    assert found.startswith(f"lmm_core/models/chat.py:{line} imports {target}; models may import arguments, ")
 
 
 def test_a_circle_through_the_init_of_a_package_is_found(tmp_path):
     """Importing a module of another package runs that package's `__init__` first."""
-    tree(
-        tmp_path,
-        scan__options="",
-        indexing__split="from .merge import pool\n",
-        indexing__merge="from ..scan.options import X\n",
-    )
-    (tmp_path / "lmm_core/scan/__init__.py").write_text("from ..indexing.split import split\n")
+    tree(tmp_path, scan__options="", indexing__merge="def late():\n    from ..scan.options import X\n")
+    write(tmp_path / "lmm_core/scan/__init__.py", "from ..indexing.merge import split\n")
     (found,) = circles(tmp_path)
     assert found.splitlines() == [
         "a circle:",
-        "  lmm_core/indexing/merge.py:1 imports lmm_core.scan.options",
-        "  lmm_core/indexing/split.py:1 imports lmm_core.indexing.merge",
-        "  lmm_core/scan/__init__.py:1 imports lmm_core.indexing.split",
+        "  lmm_core/indexing/merge.py:2 imports lmm_core.scan.options inside a function",
+        "  lmm_core/scan/__init__.py:1 imports lmm_core.indexing.merge",
     ]
 
 
 # What is not imported
-
-
-def test_nothing_imports_the_filters():
-    for path in CORE.rglob("*.py"):
-        assert "lmm_filters" not in path.read_text(encoding="utf-8"), path
 
 
 def test_the_core_knows_no_pandoc_library_and_no_terminal():
@@ -285,169 +244,18 @@ def test_the_core_knows_no_pandoc_library_and_no_terminal():
         assert "import click" not in source or "cli" in path.relative_to(CORE).parts, path
 
 
+def imported_by(path):
+    """Yield the top packages that a module imports from elsewhere."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.split(".")[0]
+
+
 def test_markdown_needs_the_standard_library_and_yaml_alone():
     for path in (CORE / "markdown").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module]
-            for name in names:
-                assert name.split(".")[0] in sys.stdlib_module_names | {"yaml"}, f"{path.name} imports {name}"
-
-
-COMMANDS = [module for module in find_modules(ROOT) if module.startswith("lmm_core.cli.")]
-
-
-def test_the_command_imports_no_commands_but_the_one_that_is_called():
-    code = "import sys, lmm_core.cli; print([n for n in sys.modules if n.startswith('lmm_core.cli.commands.')])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize(
-    "module", ["lmm_filters.lmm_rag", "lmm_filters.lmm_knit", "lmm_core.scan", ", ".join(COMMANDS)]
-)
-def test_start_up_imports_nothing_heavy(module):
-    heavy = [*HEAVY, "panflute"]
-    code = f"import sys, {module}; print([n for n in {heavy} if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-MODELS = ["asyncio", "sqlite3", "ssl", "urllib.request", "lmm_core.models.chat", "lmm_core.models.prompts"]
-NOTES = ["yaml", "lmm_core.markdown", "lmm_core.settings.project"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "unneeded", "most"),
-    [
-        ("--help", [*MODELS, *NOTES, "lmm_core.cli.commands"], 160),
-        ("scan notes.md", MODELS, 270),
-    ],
-)
-def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, monkeypatch):
-    """`most`: of modules together, with those of Python itself."""
-    from tests.commands import write
-
-    monkeypatch.chdir(tmp_path)
-    write("notes.md", "# Mean\n\nThe mean adds up and divides.\n")
-    code = (
-        "import atexit, sys\nfrom lmm_core.cli import main\n"
-        "atexit.register(lambda: open('seen', 'w').write('\\n'.join(sys.modules)))\nmain()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *arguments.split()], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    seen = Path("seen").read_text().split("\n")
-    assert [name for name in [*HEAVY, *unneeded] if name in seen] == []
-    assert len(seen) <= most
-
-
-# Our modules that each command loads, where it has work to do
-LOADED = {"lmm-rag": 99, "scan": 80, "rag": 100, "index": 131, "search": 110, "ask": 130}
-
-
-def test_commands_load_no_more_modules_than_they_may(pandoc, tmp_path, monkeypatch):
-    from tests.commands import run, write
-
-    monkeypatch.chdir(tmp_path)
-    code = (
-        f"#!{sys.executable}\nimport atexit, sys\nfrom {{module}} import main\n"
-        "ours = lambda: [n for n in sys.modules if n.startswith(('lmm_core', 'lmm_filters'))]\n"
-        "atexit.register(lambda: open('loaded', 'w').write('\\n'.join(ours())))\nmain()\n"
-    )
-    for name, module in [("lmm-rag", "lmm_filters.lmm_rag"), ("lmm", "lmm_core.cli")]:
-        write(name, code.format(module=module)).chmod(0o755)
-    write("notes.md", "# Mean\n\nThe mean adds up.\n\n::: exercise\nCompute the mean of these nine values.\n:::\n")
-    loaded = {}
-    for command, words in [
-        ("lmm-rag", "pandoc -F ./lmm-rag notes.md -o notes.md"),
-        *((name, f"./lmm {name} .") for name in ("scan", "rag", "index")),
-        *((name, f"./lmm {name} 'What is the mean?'") for name in ("search", "ask")),
-    ]:
-        done = run(words, pandoc)
-        assert done.returncode == 0, done.stderr
-        loaded[command] = len(Path("loaded").read_text().split())
-    assert {name: count for name, count in loaded.items() if count > LOADED[name]} == {}, loaded
-
-
-ANNOTATING = ["lmm_core.settings.models", "lmm_core.scan.documents.passes"]
-# What asks models, shows them something, or shares much work among processes
-UNASKED = [
-    "lmm_core.models.chat", "lmm_core.models.prompts", "lmm_core.retrieve.context", "lmm_core.scan.rag",
-    "lmm_core.scan.documents.passes", "concurrent.futures.process", "multiprocessing.context",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("stage", "unneeded", "most"),
-    [
-        (
-            "pre-render",
-            [
-                *MODELS,
-                *ANNOTATING,
-                "click",
-                "hashlib",
-                "subprocess",
-                "lmm_core.quarto.after_render",
-                "lmm_core.indexing",
-            ],
-            235,
-        ),
-        ("post-render", [*UNASKED, "click", "urllib.request", "lmm_core.quarto.before_render"], 380),
-    ],
-)
-def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, monkeypatch):
-    """Where nothing is annotated or indexed: before a render no models; neither time what checks settings."""
-    from tests.commands import write
-
-    monkeypatch.chdir(tmp_path)
-    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nlmm: {index: false, ask: true}\n")
-    write("notes.qmd", "# Mean\n\nThe mean adds up.\n\n::: exercise\nCompute the mean of these nine values.\n:::\n")
-    write("_site/notes.html", "<html><head></head><body><h1 id='mean'>Mean</h1><p>The mean adds up.</p></body></html>")
-    code = (
-        "import atexit, sys\nfrom lmm_core.quarto.render import run_script\n"
-        "atexit.register(lambda: open('seen', 'w').write('\\n'.join(sys.modules)))\nsys.exit(run_script(sys.argv[1]))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, stage], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    seen = Path("seen").read_text().split("\n")
-    heavy = [name for name in HEAVY if name != "selectolax"]  # which reads the pages for the ask box
-    assert [name for name in [*heavy, *unneeded] if name in seen] == []
-    assert len(seen) <= most
-
-
-EXERCISE = "\n---\ntype: exercise\n---\n\n# B\n\nSECRET\n"
-
-
-@pytest.mark.parametrize(
-    ("command", "more", "unneeded"),
-    [
-        ("lmm-rag", "", ["panflute"]),
-        ("lmm-knit", "", ["hashlib"]),
-        ("lmm-knit", EXERCISE, ["hashlib"]),
-    ],
-)
-def test_a_filter_imports_little_where_the_source_is_known(command, more, unneeded, pandoc, tmp_path):
-    """Seen from inside a run: modules that are loaded when the filter ends."""
-    from tests.commands import run, write
-
-    module = f"lmm_filters.{command.replace('-', '_')}"
-    code = (
-        f"import atexit, sys\nfrom {module} import main\n"
-        f"atexit.register(lambda: open('seen', 'w').write(repr([n for n in {[*HEAVY, *unneeded]} if n in sys.modules])))\n"
-        "main()\n"
-    )
-    path = write(command, f"#!{sys.executable}\n{code}")
-    path.chmod(0o755)
-    write("notes.md", f"---\ntitle: T\ndocid: d\n---\n\n# A\n\nShort.\n{more}")
-    target = "markdown" if command == "lmm-rag" else "html"
-    done = run(f"pandoc -F ./{command} notes.md -t {target}", pandoc)
-    assert done.returncode == 0, done.stderr
-    assert b"SECRET" not in done.stdout
-    assert Path("seen").read_text() == "[]"
+        assert set(imported_by(path)) <= sys.stdlib_module_names | {"yaml"}, path
 
 
 def test_no_pattern_trusts_possessive_groups():
@@ -455,3 +263,109 @@ def test_no_pattern_trusts_possessive_groups():
     for path in [*CORE.rglob("*.py"), *(ROOT / "filters").rglob("*.py")]:
         source = path.read_text(encoding="utf-8")
         assert not any(sign in source for sign in (")*+", ")++", ")?+", "(?>")), path
+
+
+# What is loaded when a command ends
+
+NOTES = "# Mean\n\nThe mean adds up.\n\n::: exercise\nCompute the mean of these nine values.\n:::\n"
+MODELS = ["asyncio", "sqlite3", "ssl", "urllib.request", "lmm_core.models.chat", "lmm_core.models.prompts"]
+READING = ["yaml", "lmm_core.markdown", "lmm_core.settings.project"]
+
+
+def write_program(name, module, call="main()"):
+    """Write a program that runs a command, and lists all modules that are loaded when it ends."""
+    write(
+        name,
+        f"""#!{sys.executable}
+import atexit, sys
+from {module} import {call.partition("(")[0]}
+atexit.register(lambda: open("loaded", "w").write("\\n".join(sys.modules)))
+sys.exit({call})
+""",
+    ).chmod(0o755)
+
+
+def loaded_by(words, pandoc=None):
+    """Run a command line that has to succeed, and return the modules that were loaded at its end."""
+    done = run(words, pandoc)
+    assert done.returncode == 0, done.stderr
+    return Path("loaded").read_text().split("\n")
+
+
+def test_commands_import_nothing_heavy_before_they_are_called():
+    commands = [module for module in find_modules(ROOT) if module.startswith("lmm_core.cli.")]
+    heavy = [*HEAVY, "panflute"]
+    code = f"import sys, lmm_core.scan, {', '.join(commands)}; print([n for n in {heavy} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded", "most"),
+    [
+        ("--help", [*MODELS, *READING, "lmm_core.cli.commands"], 160),
+        ("scan notes.md", MODELS, 270),
+    ],
+)
+def test_a_command_imports_what_it_uses(arguments, unneeded, most):
+    """`most`: of modules together, with those of Python itself."""
+    write("notes.md", NOTES)
+    write_program("lmm", "lmm_core.cli")
+    loaded = loaded_by(f"./lmm {arguments}")
+    assert [name for name in [*HEAVY, *unneeded] if name in loaded] == []
+    assert len(loaded) <= most
+
+
+# Our modules that each command loads, where it has work to do
+LOADED = {"lmm-rag": 99, "scan": 80, "rag": 100, "index": 131, "search": 110, "ask": 130}
+
+
+@pytest.mark.slow
+def test_commands_load_no_more_modules_than_they_may(pandoc):
+    write_program("lmm-rag", "lmm_filters.lmm_rag")
+    write_program("lmm", "lmm_core.cli")
+    write("notes.md", NOTES)
+    counts = {}
+    for command, words in [
+        ("lmm-rag", "pandoc -F ./lmm-rag notes.md -o notes.md"),
+        *((name, f"./lmm {name} .") for name in ("scan", "rag", "index")),
+        *((name, f"./lmm {name} 'What is the mean?'") for name in ("search", "ask")),
+    ]:
+        ours = [name for name in loaded_by(words, pandoc) if name.startswith(("lmm_core", "lmm_filters"))]
+        counts[command] = len(ours)
+    assert {name: count for name, count in counts.items() if count > LOADED[name]} == {}, counts
+
+
+# Where nothing is annotated or indexed: before a render no models; neither time what checks settings
+BEFORE = [
+    *MODELS, "click", "hashlib", "subprocess", "lmm_core.settings.models", "lmm_core.scan.documents.passes",
+    "lmm_core.quarto.after_render", "lmm_core.indexing",
+]  # fmt: skip
+AFTER = [
+    "click", "urllib.request", "concurrent.futures.process", "multiprocessing.context", "lmm_core.models.chat",
+    "lmm_core.models.prompts", "lmm_core.retrieve.context", "lmm_core.scan.rag", "lmm_core.scan.documents.passes",
+    "lmm_core.quarto.before_render",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stage", "unneeded", "most"), [("pre-render", BEFORE, 235), ("post-render", AFTER, 380)])
+def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most):
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nlmm: {index: false, ask: true}\n")
+    write("notes.qmd", NOTES)
+    write("_site/notes.html", "<html><head></head><body><h1 id='mean'>Mean</h1><p>The mean adds up.</p></body></html>")
+    write_program("hook", "lmm_core.quarto.render", f"run_script('{stage}')")
+    loaded = loaded_by("./hook")
+    heavy = [name for name in HEAVY if name != "selectolax"]  # which reads the pages for the ask box
+    assert [name for name in [*heavy, *unneeded] if name in loaded] == []
+    assert len(loaded) <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "unneeded"), [("lmm-rag", "panflute"), ("lmm-knit", "hashlib")])
+def test_a_filter_imports_little_where_the_source_is_known(command, unneeded, pandoc):
+    write_program(command, f"lmm_filters.{command.replace('-', '_')}")
+    write("notes.md", f"---\ntitle: T\ndocid: d\n---\n\n{NOTES}")
+    target = "markdown" if command == "lmm-rag" else "html"
+    loaded = loaded_by(f"pandoc -F ./{command} notes.md -t {target}", pandoc)
+    assert [name for name in [*HEAVY, unneeded] if name in loaded] == []
