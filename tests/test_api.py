@@ -72,16 +72,6 @@ def test_what_cannot_be_done_raises(call, error):
         call()
 
 
-def test_the_package_whose_name_a_function_has_is_no_longer_there():
-    code = "import lmm_core, lmm_core.indexing.api; from lmm_core import index; assert lmm_core.index is index"
-    subprocess.run([sys.executable, "-c", f"{code}; assert callable(index)"], check=True)
-
-
-def test_a_name_that_is_not_there_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = lmm_core.nothing
-
-
 def test_type_checkers_see_the_same_names():
     tree = ast.parse((ROOT / "lmm_core" / "__init__.py").read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
@@ -104,11 +94,3 @@ def test_the_example_runs(name, indexed_book):
     told = []
     failed = doctest.DocTestRunner(verbose=False).run(example, out=told.append).failed
     assert not failed, "".join(told)
-
-
-def test_each_name_of_the_passes_is_found():
-    """All but one are loaded when they are first used."""
-    from lmm_core import scan
-
-    assert set(scan.__dir__()) <= set(scan.__all__)
-    assert all(callable(getattr(scan, name)) for name in scan.__all__)

@@ -11,6 +11,7 @@ from lmm_core.installation import install_command, requirement
 from tests.commands import write
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+PINNED = f"lmm-markdown[serve]=={__version__}"
 
 
 @pytest.fixture
@@ -31,26 +32,30 @@ def installed(monkeypatch):
 
 @pytest.fixture
 def checkout(tmp_path):
-    folder = tmp_path / "a checkout"
-    write(folder / "pyproject.toml", "[project]\n")
-    return folder
+    return write(tmp_path / "a checkout" / "pyproject.toml", "[project]\n").parent
 
 
-def test_from_an_index(installed):
+def said(extra="serve"):
+    """The command and the requirement for an extra."""
+    return install_command(extra), requirement(extra)
+
+
+def test_from_an_index(installed, monkeypatch):
     installed(None)
     assert install_command() == "pip install lmm-markdown"
-    assert install_command("serve") == "pip install 'lmm-markdown[serve]'"
-    assert requirement("serve") == f"lmm-markdown[serve]=={__version__}"
+    assert said() == ("pip install 'lmm-markdown[serve]'", PINNED)
+    monkeypatch.setattr(sys, "platform", "win32")  # whose shells know no single quotes
+    assert install_command("serve") == 'pip install "lmm-markdown[serve]"'
 
 
-def test_from_a_checkout(installed, checkout):
+def test_from_a_checkout_as_long_as_it_is_there(installed, checkout):
     record = {"url": checkout.as_uri(), "dir_info": {}}
     installed(record)
-    assert install_command() == f"pip install '{checkout}'"
-    assert install_command("mcp") == f"pip install '{checkout}[mcp]'"
+    assert said() == (f"pip install '{checkout}[serve]'", PINNED)
     installed(record | {"dir_info": {"editable": True}})
-    assert install_command("mcp") == f"pip install -e '{checkout}[mcp]'"
-    assert requirement("mcp") == f"lmm-markdown[mcp]=={__version__}"
+    assert install_command("serve") == f"pip install -e '{checkout}[serve]'"
+    (checkout / "pyproject.toml").unlink()
+    assert install_command("serve") == "pip install 'lmm-markdown[serve]'"
 
 
 def test_from_a_wheel(installed, tmp_path):
@@ -59,23 +64,20 @@ def test_from_a_wheel(installed, tmp_path):
     assert install_command("serve") == f"pip install '{wheel}[serve]'"
 
 
-def test_what_is_no_longer_there_is_not_named(installed, checkout):
-    installed({"url": checkout.as_uri(), "dir_info": {"editable": True}})
-    (checkout / "pyproject.toml").unlink()
-    assert install_command("serve") == "pip install 'lmm-markdown[serve]'"
-
-
-def test_from_a_repository(installed):
-    installed({"url": "https://host.example/o/r", "vcs_info": {"vcs": "git", "commit_id": COMMIT}})
-    line = f"lmm-markdown[serve] @ git+https://host.example/o/r@{COMMIT}"
-    assert (install_command("serve"), requirement("serve")) == (f"pip install '{line}'", line)
-
-
-def test_from_an_archive_at_an_address(installed):
-    url = "https://host.example/lmm_markdown-1.0.0-py3-none-any.whl"
-    installed({"url": url, "archive_info": {}})
-    assert install_command() == f"pip install 'lmm-markdown @ {url}'"
-    assert requirement() == f"lmm-markdown @ {url}"
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        (
+            {"url": "https://host.example/o/r", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            f"lmm-markdown[serve] @ git+https://host.example/o/r@{COMMIT}",
+        ),
+        ({"url": "https://host.example/a.whl", "archive_info": {}}, "lmm-markdown[serve] @ https://host.example/a.whl"),
+    ],
+    ids=["repository", "archive"],
+)
+def test_from_an_address(record, line, installed):
+    installed(record)
+    assert said() == (f"pip install '{line}'", line)
 
 
 def test_imported_from_a_checkout_that_is_not_installed(monkeypatch):
@@ -83,8 +85,8 @@ def test_imported_from_a_checkout_that_is_not_installed(monkeypatch):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr("importlib.metadata.distribution", distribution)
-    assert (install_command("serve").startswith("pip install "), "[serve]" in install_command("serve")) == (True, True)
-    assert "lmm-markdown" not in install_command("serve")
+    command = install_command("serve")
+    assert command.startswith("pip install ") and "[serve]" in command and "lmm-markdown" not in command
 
 
 def test_in_an_environment_of_pipx(installed, checkout, monkeypatch, tmp_path):
@@ -92,10 +94,3 @@ def test_in_an_environment_of_pipx(installed, checkout, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     installed({"url": checkout.as_uri(), "dir_info": {}})
     assert install_command("serve") == f"pipx runpip lmm-markdown install '{checkout}[serve]'"
-
-
-def test_in_the_shells_of_windows(installed, monkeypatch):
-    installed(None)
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert install_command("serve") == 'pip install "lmm-markdown[serve]"'
-    assert install_command() == "pip install lmm-markdown"

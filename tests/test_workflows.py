@@ -51,18 +51,6 @@ def test_the_action_has_no_mistakes(actionlint):
     actionlint(write("workflow.yml", yaml.safe_dump(workflow)).resolve())
 
 
-def test_a_mistake_is_found(actionlint):
-    """So that the tests above say something."""
-    bad = text(PUBLISH).replace("steps.pages.outputs", "steps.page.outputs")
-    with pytest.raises(AssertionError, match='property "page" is not defined'):
-        actionlint(write("workflow.yml", bad).resolve())
-    for script in ("cd $HOME/x && echo `ls`", "rm -r $FOLDER"):
-        job = {"runs-on": "ubuntu-latest", "steps": [{"run": script}]}
-        workflow = {"on": "push", "permissions": {}, "jobs": {"a": job}}
-        with pytest.raises(AssertionError, match="shellcheck reported issue"):
-            actionlint(write("workflow.yml", yaml.safe_dump(workflow)).resolve())
-
-
 def test_the_call_that_the_workflow_names_is_one(actionlint):
     """The lines at its head, as the workflow of another repository."""
     lines = [line.removeprefix("#     ") for line in text(PUBLISH).splitlines() if line.startswith("#     ")]
