@@ -15,6 +15,7 @@ from hypothesis import settings
 from tests.commands import copy_course, copy_folder, pandocs, write
 from tests.courses import bilingual_book
 from tests.indexing import EXERCISE, document, lmm
+from tests.model_server import ModelServer
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE
 from tests.warm import search_path, start_server
 
@@ -25,6 +26,7 @@ pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in ful
 
 BOOK = Path(__file__).parents[1] / "sample-book"
 RAM_DISK = Path("/dev/shm")
+KEY = "sk-loopback-0123456789"
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # of a background job's parent; children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 POSIX_ALONE = re.compile(r"^(import (fcntl|pty|resource)\b|from tests\.(windows|terminal|attacks\.killed_runs) )", re.M)
@@ -107,6 +109,16 @@ def real_place(request):
     if not request.param.is_dir():
         pytest.skip(NO_CORPORA)
     return request.param
+
+
+@pytest.fixture
+def model(monkeypatch, tmp_path):
+    """A model's server that the environment names. Its key gets into no file."""
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
 
 
 @pytest.fixture
