@@ -60,19 +60,12 @@ def test_it_prints_what_matters_and_writes_a_page_as_private_as_the_recordings(c
     assert page.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_page_can_have_another_name(course):
-    assert "page.html" in lmm("asked -o page.html")[1]
-    assert Path("page.html").is_file() and not Path(".lmm/asked.html").exists()
-
-
 def test_it_is_json_for_programs_which_names_nobody(course):
     shown = lmm("asked --json")[0]
     overview = json.loads(shown)
     assert (overview["questions"], overview["conversations"]) == (60, 30)
-    assert {"failures", "subjects", "sections", "comments", "outcomes"} <= overview.keys()
     assert not any(turn.id in shown or turn.conversation in shown for turn in make_turns(60))
     assert not Path(".lmm/asked.html").exists()
-    assert "do not go with export" in lmm("asked --json export", status=2)[1]
 
 
 def test_small_groups_are_shown_on_demand(course):
@@ -98,20 +91,8 @@ def test_an_export_holds_everything_and_can_be_measured(recordings):
     assert lmm("asked export -o asked.jsonl")[1] == "written: asked.jsonl (2 questions)\n"
     questions = [(question.question, question.section) for question in read_questions(Path("asked.jsonl"))]
     assert questions == [("Why are errors squared? 2️⃣", "a.md#errors"), ("What about tides? I am Anna.", "")]
-    first = json.loads(Path("asked.jsonl").read_text("utf-8").splitlines()[0])
-    assert first["answer"] == WHY.answer
-    assert first["sources"][1] == {
-        "section": "a.md#errors", "titles": ["Errors"], "rank": 2, "score": 0.4, "cited": True,
-    }  # fmt: skip
     recordings.judge(WHY.id, -1)
     assert json.loads(lmm("asked export")[0].splitlines()[0])["section"] == ""  # a thumb down: it answers nothing
-
-
-def test_nothing_recorded_is_an_empty_export(tmp_path):
-    shown, told = lmm("asked export")
-    assert shown == "" and "No questions recorded" in told
-    assert lmm("asked delete --yes")[1] == "deleted: 0 questions\n"
-    assert not list(tmp_path.iterdir())
 
 
 def test_deleting_asks_first(recordings):

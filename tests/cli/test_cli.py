@@ -71,13 +71,6 @@ def test_signs_that_a_terminal_does_not_have_are_no_error():
     assert b"Zebra ??" in run("lmm scan notes.md", env={"PYTHONIOENCODING": "cp1252"}).stdout
 
 
-def test_titles_and_no_summaries():
-    write("notes.md", NOTES)
-    run("lmm rag --titles --no-questions notes.md", env={"LMM_SPELLING": "native"})
-    assert "~titles: A" in text("notes.md")
-    assert "~questions" not in text("notes.md") and ":::" not in text("notes.md")
-
-
 def test_an_error_in_one_file_leaves_the_others_done():
     with open("a.md", "wb") as file:
         file.write(b"# A\n\ncaf\xe9\n")
@@ -133,19 +126,9 @@ def test_scan_reports_a_slip_with_the_types_of_all_files():
 
 def test_a_list_as_a_block_is_reported_and_not_printed():
     write("notes.md", NOTES + "\n---\n- type: exercise\n- note: secret\n---\n\nText.\n")
-    for command in ("scan", "knit", "rag -q"):
-        done = run(f"lmm {command} notes.md")
-        assert done.returncode == 1, command
-        assert "notes.md:5: " in said(done)
-        assert "put this in its place:\n---\ntype: exercise\nnote: secret\n---\n" in said(done)
-        assert b"secret" not in done.stdout
-
-
-def test_knit_over_its_source_is_refused():
-    write("notes.md", NOTES + "\n::: exercise\nx\n:::\n")
-    done = run("lmm knit notes.md -o notes.md")
-    assert done.returncode == 2
-    assert "over its own source" in said(done)
+    done = run("lmm knit notes.md")
+    assert done.returncode == 1 and b"secret" not in done.stdout
+    assert "put this in its place:\n---\ntype: exercise\nnote: secret\n---\n" in said(done)
 
 
 def test_an_error_that_is_not_about_usage_comes_without_it():
@@ -159,18 +142,16 @@ def test_an_error_that_is_not_about_usage_comes_without_it():
 def test_errors_and_warnings_have_colours_on_a_terminal(variable, coloured):
     write("notes.md", f"---\ntitle: A: B\n---\n\n{NOTES}")
     screen, terminal = os.openpty()
-    for command in ("lmm scan notes.md", "lmm doctor", "lmm serch"):
+    for command in ("lmm scan notes.md", "lmm serch"):
         subprocess.run(command.split(), stdout=terminal, stderr=terminal, env={**os.environ, **variable})
     os.close(terminal)
     shown = b""
     with suppress(OSError):  # at the end
         while part := os.read(screen, 4096):
             shown += part
-    shown = shown.decode()
-    assert "invalid YAML: a value holds a colon: put the value in quotes" in shown
-    for words, style in (("unreadable-block ", 31), ("ok", 32), ("..", 2), ("Error: ", "1;31")):
-        assert (f"\x1b[{style}m{words}\x1b[0m" in shown) is coloured
-    assert ("\x1b" in shown) is coloured
+    for words, style in ((b"unreadable-block ", b"31"), (b"Error: ", b"1;31")):
+        assert (b"\x1b[%bm%b\x1b[0m" % (style, words) in shown) is coloured
+    assert (b"\x1b" in shown) is coloured
 
 
 # Mistakes in documents
@@ -190,29 +171,14 @@ def test_scan_shows_mistakes_with_file_line_and_code():
 
 def test_what_is_no_error_counts_where_it_is_asked_for():
     write("notes.md", NOTES + "\n```\n")
-    assert run("lmm scan notes.md").returncode == 0
-    assert run("lmm scan --strict notes.md").returncode == 1
-    write("notes.md", NOTES)
-    assert run("lmm scan --strict notes.md").returncode == 0
+    assert [run(f"lmm scan {strict} notes.md").returncode for strict in ("", "--strict")] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("block", "line", "code"),
-    [("\n?: Why?\n", 5, "no-block"), ("---\n=: Shorter.\n---\n", 4, "no-blank-line")],
-)
-def test_chat_says_what_it_could_not_read(block, line, code):
-    write("notes.md", NOTES + block)
+def test_chat_says_what_it_could_not_read():
+    write("notes.md", f"{NOTES}\n?: Why?\n")
     done = run("lmm chat notes.md")
-    assert done.returncode == 1 and f"notes.md:{line}: {code} " in said(done)
-    assert [report["code"] for report in json.loads(run("lmm chat --json notes.md").stdout)[0]["reports"]] == [code]
-
-
-def test_index_warns_of_what_would_be_found():
-    write("notes.md", f"{NOTES}\n?: Why?\n\n::: excercise\nText.\n:::\n")
-    done = run("lmm index --dry-run notes.md")
-    assert done.returncode == 0
-    assert f"notes.md:5: {NO_BLOCK}" in said(done)
-    assert "notes.md:7: near-miss unknown class 'excercise'" in said(done)
+    assert done.returncode == 1 and "notes.md:5: no-block " in said(done)
+    assert json.loads(run("lmm chat --json notes.md").stdout)[0]["reports"][0]["code"] == "no-block"
 
 
 # Knit names pandoc's command for other formats
@@ -221,17 +187,15 @@ def test_index_warns_of_what_would_be_found():
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
-        ("notes.md -o x.html", "pandoc -s -F lmm-knit notes.md -o x.html"),
         (
             "--keep exercise --keep topic notes.md -o x.tex",
             "pandoc -s -F lmm-knit -M lmm-keep=exercise,topic notes.md -o x.tex",
         ),
         ("d.qmd -o 'out put/x y.html'", "pandoc -s -f markdown -F lmm-knit d.qmd -o 'out put/x y.html'"),
-        ("'out put' -o x.odt", "pandoc -F lmm-knit 'out put/e.md' -o x.odt"),
     ],
 )
 def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
-    for name in ("notes.md", "d.qmd", "out put/e.md"):
+    for name in ("notes.md", "d.qmd"):
         write(name, f"---\ntitle: {name}\n---\n\n{NOTES}\n::: exercise\nSECRET\n:::\n")
     done = run(f"lmm knit {arguments}")
     *_, shown = said(done).splitlines()
@@ -241,16 +205,17 @@ def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
     assert (b"residual" in notes, b"SECRET" in notes) == (True, "exercise" in command)
 
 
-def test_knit_names_a_deck_of_several_files_after_the_course():
+@pytest.mark.parametrize(
+    ("name", "content", "title"),
+    [
+        ("index.md", "---\ntitle: The *course*\n---\n\n# First\n", "The course"),
+        ("_quarto.yml", "project: {type: website}\nwebsite: {title: Its name}\n", "Its name"),
+        ("more.md", "# More\n", "course"),
+    ],
+)
+def test_knit_names_a_deck_of_several_files_after_the_course(name, content, title):
     """Else the title of each document would replace that of the one before."""
-    for name in ("one.md", "two.md"):
-        write(f"course/{name}", f"---\ntitle: {name}\n---\n\n{NOTES}")
-
-    def title():
-        return re.search(r"pandoc -M '?title=(.*?)'? -F", said(run("lmm knit course -o deck.pptx")))[1]
-
-    assert title() == "course"
-    write("course/index.md", "---\ntitle: The *course*\n---\n\n# First\n")
-    assert title() == "The course"
-    write("course/_quarto.yml", "project: {type: website}\nwebsite: {title: Its name}\n")
-    assert title() == "Its name"
+    write("course/one.md", f"---\ntitle: One\n---\n\n{NOTES}")
+    write("course/two.md", f"---\ntitle: Two\n---\n\n{NOTES}")
+    write(f"course/{name}", content)
+    assert re.search(r"pandoc -M '?title=(.*?)'? -F", said(run("lmm knit course -o deck.pptx")))[1] == title

@@ -12,21 +12,23 @@ import pytest
 
 import lmm_core
 from tests.commands import BIN, run, write
+from tests.conftest import KEY
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
-from tests.model_server import ModelServer
 
 CHECKOUT = Path(lmm_core.__file__).parents[1]
-KEY = "sk-loopback-0123456789"
+
+
+# As OpenAI's models say it that think before they answer
+RENAMED = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+CUT_OFF = "Could not finish the message because max_tokens or model output limit was reached. Please try again."
 
 
 @pytest.fixture
-def model(monkeypatch):
-    with ModelServer(reply="yes", key=KEY) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
-        yield server
+def model(model, monkeypatch):
+    model.reply = "yes"
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
+    return model
 
 
 def online(status=0):
@@ -37,6 +39,7 @@ def online(status=0):
 
 
 def test_each_model_is_asked_once_for_one_token(model, monkeypatch):
+    model.key = KEY
     (line,) = online()
     answered = rf"ok  openai      openai/gpt-5.4-mini: answered in \d+\.\d s at {model.url} \(major, minor, aux\)"
     assert re.fullmatch(answered, line)
@@ -46,6 +49,20 @@ def test_each_model_is_asked_once_for_one_token(model, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "another")
     refused = "openai/gpt-5.4-mini: the server refuses the key (401): check $OPENAI_API_KEY (major, minor)"
     assert online(status=1)[0] == f"--  openai      {refused}"
+
+
+@pytest.mark.parametrize(("said", "then"), [(RENAMED, {"max_completion_tokens": 1}), (CUT_OFF, None)])
+def test_a_model_that_takes_no_limit_of_one_token(said, then, model):
+    model.refuses = lambda body: said if "max_tokens" in body else None
+    assert "answered in " in online()[0]
+    if then is not None:  # else it has no answer of one token
+        sent = model.requests[1]
+        assert {key: sent[key] for key in sent if key not in ("model", "messages")} == then
+
+
+def test_a_server_that_does_not_follow_the_protocol(model):
+    model.reply = b"null"
+    assert "does not follow the OpenAI protocol" in online(status=1)[0]
 
 
 def test_the_embedding_model_is_asked_for_one_vector(model, monkeypatch):

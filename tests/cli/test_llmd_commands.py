@@ -9,11 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.cli.reports import diff_lines
 from lmm_core.llmd.document import parse_llmd
 from lmm_core.llmd.journal import Journal
 from tests.commands import BIN, text, write
-from tests.model_server import ModelServer
 from tests.talk import lmm
 from tests.terminal import Terminal
 
@@ -46,11 +44,9 @@ REPLY = f"Negative lines are let through.\n\n{CHANGE}\n{TEST}\n{LOG}"
 
 
 @pytest.fixture
-def model(monkeypatch):
-    with ModelServer(REPLY) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        yield server
+def model(model):
+    model.reply = REPLY
+    return model
 
 
 @pytest.fixture
@@ -99,14 +95,10 @@ def test_a_new_document(project):
     llmd = document()
     assert (llmd.name, llmd.problems, list(llmd.files)) == ("Billing", (), ["src/billing.py"])
     assert llmd.files["src/billing.py"].content == CODE
-    assert "SEARCH_MISSION" in llmd.tools.text and "CHANGELOG" in llmd.tools.text and llmd.instructions.text
     assert [(entry.number, entry.human, entry.assistant) for entry in llmd.entries] == [(1, "", None)]
     before = tree()
-    os.symlink("nowhere", "link.md")
-    for path in ("PROJECT.md", "link.md"):
-        assert f"{path}: already exists" in lmm(f"lmm llmd new {path}", 2).stderr
+    assert "PROJECT.md: already exists" in lmm("lmm llmd new PROJECT.md", 2).stderr
     assert "the folder none does not exist; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 2).stderr
-    assert "cannot be used in a heading" in lmm("lmm llmd new OTHER.md --name 'x {#y}'", 1).stderr
     assert tree() == before
 
 
@@ -115,12 +107,9 @@ def test_files_are_named_by_pattern_from_where_one_is(monkeypatch):
     for name in ("a.py", "b.py"):
         write(f"src/{name}", name)
     lmm("lmm llmd new PROJECT.md --code src/a.py src/b.py --name X")  # expanded by the shell
-    assert list(document().files) == ["src/a.py", "src/b.py"]
-    lmm("lmm llmd new sub.md --code 'src/**/*.py'")
-    assert (document("sub.md").files.keys(), document("sub.md").name) == (document().files.keys(), "sub")
     monkeypatch.chdir("src")
     lmm("lmm llmd new ../other.md --code '*.py'")
-    assert list(document("../other.md").files) == ["src/a.py", "src/b.py"]
+    assert list(document("../PROJECT.md").files) == list(document("../other.md").files) == ["src/a.py", "src/b.py"]
     lmm("lmm llmd check ../other.md")
 
 
@@ -131,15 +120,16 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     outside = write(tmp_path_factory.mktemp("outside") / "y.py", "y\n")
     told = lmm(f"lmm llmd new PROJECT.md --code '*.*' {outside} gone.py").stderr
     assert list(document().files) == ["a.py"]
-    for reason in (
-        "x.key: git ignores the file",
-        "y.py: the file is not in the project",
-        "gone.py: the file is missing",
-    ):
-        assert reason in told
+    assert "x.key: git ignores the file" in told
+    assert "y.py: the file is not in the project" in told
+    assert "gone.py: the file is missing" in told
     assert "no file matches 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
-    assert "is a folder" in lmm("lmm llmd new other.md --code .", 2).stderr
-    change("### a.py", f"### {outside}\n\n```\n```\n\n### a.py")  # as somebody else may send it
+
+
+def test_a_path_out_of_the_project_is_not_read(project, tmp_path_factory):
+    """As it may stand in a document that somebody else sends."""
+    outside = write(tmp_path_factory.mktemp("outside") / "y.py", "y\n")
+    change("### src/billing.py", f"### {outside}\n\n```\n```\n\n### src/billing.py")
     before = text("PROJECT.md")
     for command in ("check", "sync"):
         assert "the path is absolute" in lmm(f"lmm llmd {command} PROJECT.md", 1).stderr
@@ -246,22 +236,17 @@ def test_apply_and_undo(project):
     before = tree()
     done = lmm("lmm llmd apply PROJECT.md --allow tests --yes")
     assert "applied: 2 files and the document" in done.stderr
-    shown = (
-        "--- PROJECT.md (mission)\n+++ PROJECT.md (mission)\n@@ -1 +1 @@\n-Invoices.\n+Invoices, without mistakes.\n"
-    )
-    assert shown in done.stdout
+    assert "--- PROJECT.md (mission)\n" in done.stdout and "-Invoices.\n+Invoices, without mistakes.\n" in done.stdout
     llmd = document()
     assert text("tests/test_billing.py").startswith("from billing import total\n")
     assert "ValueError" in text("src/billing.py")
     assert {path: file.content for path, file in llmd.files.items()} == {path: text(path) for path in llmd.files}
     assert llmd.mission.text == "Invoices, without mistakes."
     assert [item.text for item in llmd.changelog] == ["`total` refuses negative lines."]
-    assert [entry.human for entry in llmd.entries] == [WISH]
     lmm("lmm llmd check PROJECT.md")
     assert "undone: entry 1: src/billing.py" in lmm("lmm llmd undo PROJECT.md").stderr
     assert tree() == before
     assert "there is nothing to undo" in lmm("lmm llmd undo PROJECT.md", 1).stderr
-    lmm("lmm llmd apply PROJECT.md --allow tests --yes")
 
 
 def test_a_file_is_deleted_and_comes_back_with_its_mode(project):
@@ -283,50 +268,34 @@ def test_line_ends_of_files_and_document_stay(project):
         assert text(path).count("\n") == text(path).count("\r\n") > 3, path
 
 
-@pytest.mark.parametrize(("answer", "applied"), [("y\n", True), ("n\n", False), ("", False)])
+@pytest.mark.parametrize(("answer", "applied"), [("y\n", True), ("n\n", False)])
 def test_it_asks(project, answer, applied):
     replied(f"{CHANGE}\n{LOG}")
     before = tree()
     done = CliRunner().invoke(cli, ["llmd", "apply", "PROJECT.md"], input=answer)
     assert "Change 1 file and the document? [y/N]" in done.stderr
     assert (tree() != before) == applied
-    assert (done.exit_code == 0) == bool(answer)
 
 
 @pytest.mark.parametrize(
     ("path", "why"),
-    [
-        ("../x.py", "leads out"),
-        ("out/x.py", "this is a link out"),
-        ("other.py", "the file is not in the code context"),
-        ("other.md", "the document itself"),
-    ],
+    [("../x.py", "leads out"), ("other.py", "not in the code context"), ("other.md", "the document itself")],
 )
-def test_a_hostile_path_is_refused_and_nothing_is_applied(project, path, why, tmp_path_factory):
-    os.symlink(tmp_path_factory.mktemp("outside"), "out")
+def test_a_hostile_path_is_refused_and_nothing_is_applied(project, path, why):
     os.link("PROJECT.md", "other.md")  # the document by another name, as on a disk that ignores case
     replied(f"{CHANGE}\n{path}\n<<<<<< SEARCH\n=======\nbad\n>>>>>> REPLACE\n\n{LOG}")
     before = tree()
     allow = "" if path == "other.py" else "--allow '*'"
-    done = lmm(f"lmm llmd apply PROJECT.md -y {allow}", 1)
+    told = lmm(f"lmm llmd apply PROJECT.md -y {allow}", 1).stderr
     line = text("PROJECT.md").split("\n").index(path) + 2
-    assert f"PROJECT.md:{line}: {path}: " in done.stderr and "entry 1 cannot be applied" in done.stderr
-    assert why in done.stderr
+    assert f"PROJECT.md:{line}: {path}: " in told and why in told
     assert tree() == before
 
 
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        (CHANGE.replace("SEARCH\ndef total(", "SEARCH\ndef totals("), "src/billing.py: .*SEARCH"),
-        (CHANGE.replace(">>>>>> REPLACE\n", ""), "has no end"),
-    ],
-    ids=["not there", "not closed"],
-)
-def test_a_reply_that_does_not_fit_changes_nothing(project, reply, why):
-    replied(f"{LOG}\n{reply}\n")
+def test_a_reply_that_does_not_fit_changes_nothing(project):
+    replied(f"{LOG}\n{CHANGE.replace('def total(lines):', 'def totals(lines):', 1)}\n")
     before = tree()
-    assert re.search(why, lmm("lmm llmd apply PROJECT.md -y", 1).stderr)
+    assert re.search("src/billing.py: .*SEARCH", lmm("lmm llmd apply PROJECT.md -y", 1).stderr)
     assert tree() == before
 
 
@@ -335,17 +304,6 @@ def test_nothing_to_apply(project):
     replied(f"<think>\n{CHANGE}\n{LOG}</think>\n\nI would leave it as it is.\n")
     assert "entry 1 proposes no changes" in lmm("lmm llmd apply PROJECT.md -y").stderr
     assert text("src/billing.py") == CODE and not Journal(Path.cwd()).folder.exists()
-
-
-def test_a_reply_is_applied_once(project):
-    """Its text would be found again, and something else was done in between."""
-    replied(f"{CHANGE}\n{LOG}".replace("\ndef total(lines):\n    if", "\ndef total(lines):\n    # :\n    if"))
-    lmm("lmm llmd apply PROJECT.md -y")
-    write("src/billing.py", text("src/billing.py") + "\n")
-    lmm("lmm llmd sync PROJECT.md")
-    before = tree()
-    assert "entry 1 has been applied already" in lmm("lmm llmd apply PROJECT.md -y").stderr
-    assert tree() == before
 
 
 def test_nobody_reads_the_diff(project):
@@ -361,15 +319,17 @@ def test_nobody_reads_the_diff(project):
     assert tree() == before
 
 
-def test_undo_leaves_what_was_said_since(project):
+def test_a_reply_is_applied_once_and_undo_leaves_what_was_said_since(project):
     replied(f"{CHANGE}\n{LOG}")
     before = tree()
     lmm("lmm llmd apply PROJECT.md -y")
+    applied = tree()
+    assert "entry 1 has been applied already" in lmm("lmm llmd apply PROJECT.md -y").stderr
+    assert tree() == applied
     complaint = "\nThat broke a test.\n"
     write("PROJECT.md", text("PROJECT.md") + complaint)
     assert "undone: entry 1" in lmm("lmm llmd undo PROJECT.md").stderr
     assert tree() == before | {"PROJECT.md": before["PROJECT.md"] + complaint.encode()}
-    assert "applied: 1 file" in lmm("lmm llmd apply PROJECT.md -y").stderr
 
 
 def test_undo_shows_what_has_changed_since(project):
@@ -378,8 +338,7 @@ def test_undo_shows_what_has_changed_since(project):
     write("src/billing.py", text("src/billing.py") + "mine\n")
     before = tree()
     done = lmm("lmm llmd undo PROJECT.md", 1)
-    assert "+mine\n" in done.stdout
-    assert "since these files have changed, as shown: src/billing.py" in done.stderr
+    assert "+mine\n" in done.stdout and "since these files have changed, as shown: src/billing.py" in done.stderr
     assert tree() == before
 
 
@@ -391,13 +350,11 @@ def test_check_names_what_differs_with_its_line(project):
     lmm("lmm llmd new OTHER.md --code src/*.py")
     write("src/billing.py", "other\n")
     os.remove("src/gone.py")
-    change("## Changelog\n", "## Changes\n", "OTHER.md")
     reported = lmm("lmm llmd check OTHER.md", 1).stderr
     lines = text("OTHER.md").split("\n")
     differing, missing = (lines.index(f"### src/{name}.py") + 1 for name in ("billing", "gone"))
     assert f"OTHER.md:{differing}: src/billing.py: the code context differs from the file" in reported
     assert f"OTHER.md:{missing}: src/gone.py: the file is missing" in reported
-    assert "Changelog" in reported
 
 
 def test_sync(project):
@@ -415,11 +372,11 @@ def test_sync(project):
     assert "nothing to refresh" in lmm("lmm llmd sync PROJECT.md").stderr
 
 
-@pytest.mark.parametrize("command", ["chat", "apply", "check", "sync"])
-def test_no_document(command):
-    assert "No such file" in lmm(f"lmm llmd {command} none.md", 1).stderr
-    Path("x.md").write_bytes(b"\xff")
-    assert lmm(f"lmm llmd {command} x.md", 1).stderr
+def test_no_document():
+    write("x.md", b"\xff")
+    for command in ("chat", "apply", "check", "sync"):
+        assert "No such file" in lmm(f"lmm llmd {command} none.md", 1).stderr
+        assert lmm(f"lmm llmd {command} x.md", 1).stderr
 
 
 # On a terminal
@@ -435,17 +392,3 @@ def test_on_a_terminal(project, model):
     assert "On it." in terminal.seen.split("answered:")[0]
     assert "\x1b[32m+        raise Value\\u202eError\\x1b[2J" in terminal.seen and "\x1b[2J" not in terminal.seen
     assert "\x1b[36m@@" in terminal.seen
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "shown"),
-    [
-        (None, "a\n", ["--- /dev/null", "+++ x", "@@ -0,0 +1 @@", "+a"]),
-        ("a\n", None, ["--- x", "+++ /dev/null", "@@ -1 +0,0 @@", "-a"]),
-        ("a", "a\n", ["--- x", "+++ x", "@@ -1 +1 @@", "-a", "\\ No newline at end of file", "+a"]),
-        ("a\x0cb\u2028c\n", "a\x0cb\u2028d\n", ["--- x", "+++ x", "@@ -1 +1 @@", "-a\x0cb\u2028c", "+a\x0cb\u2028d"]),
-    ],
-    ids=["new file", "deleted file", "newline at the end", "line ends that are none"],
-)
-def test_diffs(before, after, shown):
-    assert list(diff_lines("x", before, after)) == shown

@@ -36,9 +36,9 @@ def test_a_plan(indexed_book):
     assert "say how much time" in lmm('toc --plan " "', status=2)[1]
 
 
-def test_nothing_is_indexed():
-    assert "Nothing is indexed here yet. To index the notes, run: lmm index ." in lmm("toc", status=1)[1]
-    assert "Nothing is indexed here yet. To index the notes, run: lmm index ." in lmm("cards", status=1)[1]
+@pytest.mark.parametrize("command", ["toc", "cards"])
+def test_nothing_is_indexed(command):
+    assert "Nothing is indexed here yet. To index the notes, run: lmm index ." in lmm(command, status=1)[1]
 
 
 # Cards

@@ -20,8 +20,7 @@ from tests.terminal import Terminal, wait_for
 BOOK = "project: {type: book}\nbook:\n  title: Woods\n  chapters: [index.md, oak.md]\n"
 EXERCISE = "\n::: exercise\nWhat is it?\n:::\n"
 COMMANDS = [
-    "scan .", "rag . --check", "chunks .", "convert . --to native --check", "cards . --format md",
-    "knit . -o out", "clear . --check", "chat .", "accept .", "reject .", "index . --dry-run",
+    "scan .", "rag . --check", "chunks .", "cards . --format md", "knit . -o out", "accept .", "index . --dry-run",
     "pass lmm_core.scan.knit:knit . --check",
 ]  # fmt: skip
 
@@ -77,10 +76,8 @@ def test_a_leak_check_looks_at_every_source_it_is_given(book):
 def test_an_index_forgets_what_is_no_page(book):
     lmm("index . README.md")
     assert sources() == {"index.md", "oak.md", "README.md"}
-    assert counts(". --dry-run") == (0, 0, 2, 4, 0)
-    assert sources() == {"index.md", "oak.md", "README.md"}
     assert counts("oak.md")[2] == 0  # a run on a file says nothing about the others
-    assert counts(".") == (0, 0, 2, 4, 0)
+    assert counts(". --dry-run") == counts(".") == (0, 0, 2, 4, 0)
     assert sources() == {"index.md", "oak.md"}
 
 
@@ -88,9 +85,6 @@ def test_an_index_forgets_what_is_excluded(book):
     lmm("index .")
     assert counts(". --exclude oak.md")[2] == 2
     assert sources() == {"index.md"}
-    write("config.toml", '[files]\nexclude = ["index.md"]\n')
-    assert counts(".")[:3] == (2, 0, 2)
-    assert sources() == {"oak.md"}
 
 
 def test_a_render_indexes_annotates_and_asks_about_what_is_not_excluded(book, monkeypatch):
@@ -141,15 +135,11 @@ def test_the_index_tells_what_it_holds(book):
     write("oak.md", "---\nlang: de\n---\n\n" + section("oak"))
     lmm("index .")
     shown = lmm("index --info")[0].splitlines()
-    assert re.fullmatch(
-        rf"{re.escape(str(Path.cwd()))}/\.lmm/index: 2 documents, [\d.]+ MB, last written \d+ seconds? ago", shown[0]
-    )
+    assert re.fullmatch(r"\S+/\.lmm/index: 2 documents, [\d.]+ MB, last written \d+ seconds? ago", shown[0])
     assert shown[1:] == [
         "  chunks: 3 points; bm25 (words alone); German 1, English 2",
         "  documents: 3 points; without vectors",
     ]
     info = json.loads(lmm("index --info --json")[0])
-    assert (info["documents"], info["size"] > 10_000, info["written"] > 0) == (2, True, True)
-    assert [(one["name"], one["points"]) for one in info["collections"]] == [("chunks", 3), ("documents", 3)]
-    assert "takes no files" in lmm("index --info .", status=2)[1]
+    assert (info["documents"], [one["name"] for one in info["collections"]]) == (2, ["chunks", "documents"])
     assert "Missing argument" in lmm("index", status=2)[1]
