@@ -11,11 +11,7 @@ from lmm_core.markdown import parse_markdown_text
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import LocalStorage, open_store
-from lmm_core.vector_store_qdrant import (
-    query,
-    query_grouped,
-    upload,
-)
+from lmm_core.vector_store_qdrant import query, query_grouped, upload
 from tests.commands import text, write
 from tests.indexing import LONG, MINILM, counts, document, found, lmm, section
 

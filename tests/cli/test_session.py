@@ -60,13 +60,6 @@ def test_a_file_that_is_away_for_a_while(files):
     assert seen(files) == ["a.md"]
 
 
-def test_a_path_that_is_not_there_yet(files):
-    files.paths = [Path("later")]
-    assert seen(files) == []
-    write("later/c.md", "# C\n")
-    assert seen(files) == ["c.md"]
-
-
 def test_what_settings_leave_out_meanwhile(files):
     files.look()
     write("config.toml", '[files]\nexclude = ["b.md"]\n')
