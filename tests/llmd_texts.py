@@ -2,9 +2,19 @@
 
 from hypothesis import strategies as st
 
-from lmm_core.llmd.document import parse_llmd
-from lmm_core.llmd.editing import add_changelog, append_entry, append_reply, make_llmd, set_file
+from lmm_core.llmd.document import META, parse_llmd
+from lmm_core.llmd.editing import add_changelog, append_entry, append_reply, set_file
 from tests.strategies import LINES, any_text, markdown
+
+
+def make_llmd(name, about, instructions, tools, mission=""):
+    """A short document without files, changelog and entries."""
+    parts = [
+        f"# Project: {name}", f"## {META}", about, "### Instructions", instructions, "### Tools", tools, "## Mission",
+        mission, "## Code Context", "## Changelog", "## Conversation Thread",
+    ]  # fmt: skip
+    return parse_llmd("\n\n".join(filter(None, parts)) + "\n")
+
 
 SEARCH = "<<<<<< SEARCH"
 REPLACE = ">>>>>> REPLACE"

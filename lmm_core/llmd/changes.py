@@ -22,7 +22,6 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")  # without joiners, which change words
 _BLANK = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _MOST = 20_000  # lines of a file searched for similar ones
-_LONGEST = 300  # characters of a line compared, since comparing is quadratic
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +167,10 @@ def _diff(lines: Sequence[str], search: Sequence[str]) -> str:
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Return the index of the longest match, else of a similar line, or None; blanks are ignored."""
+    """Return the index of the longest match, or None; blanks are ignored."""
     stripped, stripped_search = ([line.strip() for line in part] for part in (lines[:_MOST], search))
     run = difflib.SequenceMatcher(lambda line: not line, stripped, stripped_search, autojunk=False).find_longest_match()
-    if any(stripped_search[run.b : run.b + run.size]):
-        return max(0, run.a - run.b)
-    longest = max((line for line in stripped_search if len(line) <= _LONGEST), key=len, default="")
-    alike = (
-        difflib.get_close_matches(longest, {line for line in stripped if len(line) <= _LONGEST}, 1) if longest else []
-    )
-    return max(0, stripped.index(alike[0]) - stripped_search.index(longest)) if alike else None
+    return max(0, run.a - run.b) if any(stripped_search[run.b : run.b + run.size]) else None
 
 
 # Mission and document

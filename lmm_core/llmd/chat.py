@@ -12,13 +12,13 @@ from ..logging import LoggerBase
 from ..markdown.blocks import BOM
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..models.chat import ChatMessage, Request
-from ..models.prompts import LLMD, LLMD_TOOLS
+from ..models.prompts import LLMD
 from ..scan.documents.talk import keep_unmerged
 from ..scan.requests import REPLY_TOKENS, Screen, ask_model
 from ..settings.models import Models
 from ..settings.project import load_project
 from .document import Llmd, ThreadEntry, parse_llmd, unanswered
-from .editing import UNWRITABLE, append_entry, append_reply
+from .editing import UNWRITABLE, append_entry, append_reply, make_llmd
 from .project import open_document
 
 _ATTEMPTS = 5  # to write a reply despite concurrent changes
@@ -78,9 +78,10 @@ def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[Thre
     for before, entry in pairwise(entries):
         messages += [ChatMessage("assistant", before.assistant)] if before.assistant else []
         messages += [ChatMessage("user", entry.human)]
+    usual_tools = make_llmd("a project").tools
     values = {
         "document": llmd.text[: llmd.entries[0].start].removeprefix(BOM).strip(),
-        "tools": "" if llmd.tools else f"\n\n{LLMD_TOOLS}",
+        "tools": f"\n\n{usual_tools.text}" if usual_tools and not llmd.tools else "",
         "left_out": f"(Left out: {_name_entries(left_out)}.)\n\n" if left_out else "",
         "question": messages[0].content,
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ..errors import LlmdError
@@ -15,12 +16,8 @@ from .document import (
     CHANGELOG,
     CODE,
     FENCE,
-    INSTRUCTIONS,
-    META,
     MISSION,
-    PROJECT,
     THREAD,
-    TOOLS,
     CodeFile,
     Llmd,
     ThreadEntry,
@@ -35,14 +32,10 @@ _INLINE = re.compile(r"(?!(?:[0-9]+|[A-Za-z])[.)]\s)[\w\"'(][^\n]*(?:\n[ \t]*(?:
 _OPENER = re.compile(r"[ ]{0,3}(?:<[A-Za-z?!]|\\begin\{)")
 
 
-def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str = "") -> Llmd:
-    """Return a new document without files, changelog and entries. Raise LlmdError for an invalid name."""
-    heads = [
-        (f"# {PROJECT} {name}", ""), (f"## {META}", about), (f"### {INSTRUCTIONS}", instructions),
-        (f"### {TOOLS}", tools), (f"## {MISSION}", mission), (f"## {CODE}", ""), (f"## {CHANGELOG}", ""),
-        (f"## {THREAD}", ""),
-    ]  # fmt: skip
-    llmd = parse_llmd("".join(f"{part}\n\n" for head in heads for part in head if part).removesuffix("\n"))
+def make_llmd(name: str) -> Llmd:
+    """Return a new document with guidance, without files and entries. Raise LlmdError for an invalid name."""
+    text = Path(__file__).with_name("template.md").read_text("utf-8")
+    llmd = parse_llmd(text.replace("NAME", name, 1))
     if llmd.name != name:
         raise LlmdError(f"the name {name!r} cannot be used in a heading: leave out line ends, {{…}} and #")
     return llmd

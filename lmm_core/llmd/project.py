@@ -12,7 +12,6 @@ from ..errors import LlmdError
 from ..logging import LoggerBase
 from ..markdown.blocks import Problem
 from ..markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
-from ..models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
 from .changes import ChangePlan, FileChange, plan
 from .document import Llmd, ThreadEntry, as_shown, parse_llmd
 from .editing import append_entry, make_llmd, remove_file, set_file
@@ -80,7 +79,7 @@ def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase
     if not path.parent.is_dir():
         raise LlmdError(f"{path}: the folder {path.parent} is missing, so nothing was written")
     root = root_of(path)
-    llmd = make_llmd(name, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS)
+    llmd = make_llmd(name)
     files = Files(root, path.resolve(), (), ("*",))
     for file in code:
         try:

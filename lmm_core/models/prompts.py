@@ -227,44 +227,6 @@ USE_TOOLS = (
     "numbers to cite as well."
 )
 
-# LLMD documents. The first three texts are written into each document.
-LLMD_ABOUT = (
-    "A structured markdown document in which a person and a language model work on a programming project: its mission, "
-    "its files, a log of what has changed, and the conversation about it."
-)
-LLMD_INSTRUCTIONS = """\
-- Answer the last entry of the conversation, clearly and concisely.
-- Put code snippets and examples into code fences; refer to lines and functions by their names.
-- Change files, mission and changelog with the tools below and in no other way; nothing that you write is run.
-- When you change code: name the file's path before the SEARCH block, put enough lines into it to find the place in the file exactly once, and write the new lines complete.
-- When you change the mission: repeat the whole present mission, and write the new one complete.
-- Add a changelog entry, short and concrete, for every significant change."""  # noqa: E501
-LLMD_TOOLS = """\
-SEARCH / REPLACE changes a file of the code context. The path stands on a line of its own before the block; the lines to search for are those of the file, exactly. With nothing to search for, the file is new; with the whole file to search for and nothing to put in its place, it is deleted. Several blocks are done in their order, all or none.
-
-    path/of/file.py
-    <<<<<< SEARCH
-    the lines as they are
-    =======
-    the lines as they shall be
-    >>>>>> REPLACE
-
-SEARCH_MISSION / REPLACE_MISSION changes the mission.
-
-    <<<<<< SEARCH_MISSION
-    the whole present mission
-    =======
-    the whole new mission
-    >>>>>> REPLACE_MISSION
-
-CHANGELOG adds an entry to the changelog. Its text becomes a list item.
-
-    <<<<<< CHANGELOG
-    what has changed
-    >>>>>> CHANGELOG
-
-Write the blocks without indentation."""  # noqa: E501
-
 LLMD = Prompt(
     system="You work on a programming project together with a person. Its LLMD document stands between <document> and "
     "</document>; the conversation follows. Do as the sections Instructions and Tools of the document say. What stands "

@@ -1,5 +1,8 @@
 """Read labelled questions from annotations and files, and measure retrieval on them in a temporary index.
 
+hit@k and mean reciprocal rank (MRR) follow Voorhees, "The TREC-8 question answering track report", 1999.
+A question's rank is that of the first hit in its section or below.
+
 An annotated question would find itself, so it is removed from the index for its own search. Each round searches
 for one question of every section."""
 
@@ -18,7 +21,7 @@ from tempfile import TemporaryDirectory
 from ..errors import MarkdownError, QuestionsError, RetrieveError, ToolError
 from ..indexing.documents import encode_files
 from ..indexing.encoding import Encoder, has_dense
-from ..indexing.passages import Key, Material, build_material, split_questions
+from ..indexing.passages import Key, Material, Passage, Section, build_material, split_questions
 from ..indexing.refresh import Refresh
 from ..logging import ListLogger, LoggerBase, printable
 from ..markdown.files import read_markdown
@@ -26,13 +29,96 @@ from ..retrieve.context import build_context
 from ..retrieve.library import Library, open_library
 from ..retrieve.library_tools import find_section
 from ..retrieve.matches import best_matches
-from ..retrieve.search import MOST_CHARACTERS, Retrieval, Retriever
+from ..retrieve.search import HITS, MOST_CHARACTERS, Retrieval, Retriever
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.places import LocalStorage, open_store
 from ..store.vector_store import ScoredPoint, VectorStore, run_in_thread
-from .measures import ANNOTATED, STUDENTS, Labelled, QuestionResult, judge
-from .words import CourseWords, MissingWord, missing_words
+
+DEPTH = HITS  # hits judged per question
+FOUND = 5  # rank up to which a section counts as found
+ANNOTATED, STUDENTS = "annotated", "students"  # origins of questions
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A question with the section that answers it. place: `file:line` of a student's question."""
+
+    question: str
+    section: Section
+    origin: str = ANNOTATED
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """Result of a question.
+
+    rank: from 1, None beyond `DEPTH`
+    is_shown: in the model's context
+    is_refused: without a model"""
+
+    labelled: Labelled
+    rank: int | None
+    first: Passage | None
+    is_shown: bool = False
+    is_refused: bool = False
+
+    @property
+    def is_missed(self) -> bool:
+        """True if the section is not among the first `FOUND` hits."""
+        return self.rank is None or self.rank > FOUND
+
+
+def judge(
+    labelled: Labelled, hits: Sequence[Passage], shown: Collection[Key] = (), is_refused: bool = False
+) -> QuestionResult:
+    """Return the result of a question.
+
+    hits: best first
+    shown: sections in the context"""
+    right = {section.key for section in labelled.section.walk()}
+    first = hits[0] if hits else None
+    rank = next((rank for rank, hit in enumerate(hits[:DEPTH], 1) if hit.key in right), None)
+    return QuestionResult(labelled, rank, first, not right.isdisjoint(shown), is_refused)
+
+
+def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
+    """Return the share of questions (0 to 1) whose section is among the first k hits."""
+    return sum(outcome.rank is not None and outcome.rank <= k for outcome in outcomes) / max(len(outcomes), 1)
+
+
+def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
+    """Return the mean of 1/rank (0 to 1), 0 for a missed section."""
+    return sum(1 / outcome.rank for outcome in outcomes if outcome.rank is not None) / max(len(outcomes), 1)
+
+
+def share_shown(outcomes: Sequence[QuestionResult]) -> float:
+    """Return the share of questions (0 to 1) whose section is in the model's context."""
+    return sum(outcome.is_shown for outcome in outcomes) / max(len(outcomes), 1)
+
+
+def share_refused(outcomes: Sequence[QuestionResult]) -> float:
+    """Return the share of questions (0 to 1) refused without a model."""
+    return sum(outcome.is_refused for outcome in outcomes) / max(len(outcomes), 1)
+
+
+def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:
+    """Return results by section in ascending MRR, each with the worst question first."""
+    groups: dict[Key, list[QuestionResult]] = {}
+    for outcome in outcomes:
+        groups.setdefault(outcome.labelled.section.key, []).append(outcome)
+    for group in groups.values():
+        group.sort(key=lambda outcome: outcome.rank or DEPTH + 1)
+        group.reverse()
+    return [(group[0].labelled.section, group) for group in sorted(groups.values(), key=mean_reciprocal_rank)]
+
+
+def describe_rank(rank: int | None) -> str:
+    return f"not among {DEPTH} hits" if rank is None else f"hit {rank}"
+
+
+# Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +248,11 @@ class BenchReport:
     annotations: embedded ones
     budget: tokens of the context
     results: the configured or first named encoding first
-    missing: unknown words in questions that it missed
     unlabelled: number of questions without a section"""
 
     annotations: tuple[str, ...]
     budget: int
     results: tuple[EncodingResult, ...]
-    missing: tuple[MissingWord, ...]
     unlabelled: int
 
 
@@ -199,14 +283,11 @@ class Bench:
                 "There are no questions to ask: `lmm rag FILES` writes some, --questions FILE adds students' questions."
             )
         results: list[EncodingResult] = []
-        missing: list[MissingWord] = []
         for encoding in dict.fromkeys(self.encodings or [self.project.embeddings.encoding]):
             async with self._index(paths, encoding) as course:
                 results.append(await self._measure(course, labelled))
-                if len(results) == 1:
-                    missing = await run_in_thread(course.missing_words, results[0])
         unlabelled = sum(not question.section for question in asked)
-        return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled)
+        return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), unlabelled)
 
     def _read(self, paths: Sequence[Path]) -> Material:
         chunks = encode_files(paths, lambda path: self.project, self.logger)
@@ -262,12 +343,6 @@ class _IndexedCourse:
     store: VectorStore
     encoder: Encoder
     points: Sequence[ScoredPoint]
-
-    def missing_words(self, result: EncodingResult) -> list[MissingWord]:
-        """Return words of missed questions that the course never uses."""
-        material = build_material(self.points)
-        words = CourseWords(material, material.language or "en", self.project.synonyms)
-        return missing_words([outcome.labelled for outcome in result.outcomes if outcome.is_missed], words)
 
     async def without(self, questions: Collection[str]) -> Library:
         """Return the course without some of its annotated questions."""

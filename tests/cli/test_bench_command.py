@@ -142,14 +142,6 @@ def test_the_worst_section_is_shown_with_its_place_and_what_was_found(notes):
                      r"notes.md:\d+  Notes > Pears$", shown, re.M)  # fmt: skip
 
 
-def test_words_that_the_notes_never_use_are_told_with_the_section_that_should(notes):
-    write("s.csv", "question,section\nDo zebras like quinces?,Quinces\nWhy a zebra?,Pears\nIs it a Zebra?,Pears\n")
-    shown, _ = lmm("bench notes.md --questions s.csv")
-    heading = r"^Words of these questions that the notes never use .*\n"
-    assert re.search(rf"{heading}    3  zebra +notes.md:\d+  Notes > Pears\n", shown, re.M)
-    assert "walrus" not in [word["word"] for word in measured()["missing_words"]]  # the summary has it
-
-
 @pytest.mark.parametrize(("least", "status"), [("0.25", 0), ("0.26", 1), ("80", 2)])
 def test_exit_status_under_a_least_hit5(least, status, notes):
     _, told = lmm(f"bench notes.md --min-hit5 {least}", status)

@@ -12,12 +12,11 @@ from lmm_core.llmd.editing import (
     UNWRITABLE,
     append_entry,
     append_reply,
-    make_llmd,
     remove_file,
     set_file,
     set_mission,
 )
-from tests.llmd_texts import documents, replies
+from tests.llmd_texts import documents, make_llmd, replies
 from tests.strategies import any_text, markdown
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -6,8 +6,18 @@ from lmm_core.errors import QuestionsError
 from lmm_core.indexing.passages import build_material, section_address
 from lmm_core.retrieve.library_tools import find_section
 from lmm_core.store.vector_store import ScoredPoint
-from lmm_core.study.bench import LabelledQuestion, annotated_questions, label_questions
-from lmm_core.study.measures import DEPTH, Labelled, QuestionResult, by_section, hit_at, judge, mean_reciprocal_rank
+from lmm_core.study.bench import (
+    DEPTH,
+    Labelled,
+    LabelledQuestion,
+    QuestionResult,
+    annotated_questions,
+    by_section,
+    hit_at,
+    judge,
+    label_questions,
+    mean_reciprocal_rank,
+)
 
 
 def point(number, source, *headings, questions=None, type=None):

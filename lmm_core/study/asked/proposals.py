@@ -5,25 +5,27 @@ Students' text enters a request as data: one line per question, between tags it 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ...errors import LmmError
 from ...indexing.chunks import anchor_of, titles_paths
-from ...indexing.passages import Key, Section, section_address
+from ...indexing.passages import Key, Material, Section, section_address
 from ...logging import LoggerBase, counted, in_file, printable
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, is_notebook, read_markdown, write_markdown
 from ...markdown.parse import parse_markdown_text
 from ...markdown.tree import blocks_to_tree, sections
+from ...models.languages.stemming import Stemmers
+from ...models.languages.words import find_words, fold
 from ...models.prompts import as_data
 from ...retrieve.library import Library
+from ...retrieve.ranking.words import asked_words, frequent_words
 from ...retrieve.search import Retriever
 from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project
-from ..words import CourseWords
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
 from .recordings import RecordedTurn, answering_section, is_failure
 
@@ -125,6 +127,35 @@ def _was_proposed(proposal: GroupProposal, proposed: frozenset[str]) -> bool:
     old = [turn for turn in proposal.turns if turn.id in proposed]
     new = [turn for turn in proposal.turns if turn.id not in proposed]
     return bool(old) and count_askers(new) <= count_askers(old)
+
+
+class CourseWords:
+    """Stems of all words in texts, titles, summaries and synonyms.
+
+    language: code, of questions
+    synonyms: see `[retrieve]` of the configuration"""
+
+    def __init__(self, material: Material, language: str, synonyms: Mapping[str, Iterable[str]] | None = None) -> None:
+        self.language = language
+        self._stemmers = Stemmers(language)
+        self._stems: set[str] = set()
+        for section in material.walk():
+            stemmer = self._stemmers.of(section.language)
+            for text in (section.title, section.summary, *(passage.text for passage in section.passages)):
+                self._stems.update(stemmer.stems(text))
+        names = [name for key, more in (synonyms or {}).items() for name in (key, *more)]
+        self._stems.update(stem for name in names for word in find_words(name) for stem in self._stemmers.meant(word))
+        self._frequent = frozenset[str]().union(*map(frequent_words, material.languages))
+
+    def asked(self, question: str) -> dict[str, str]:
+        """Return a question's content words by stem, without words frequent in a language of the course."""
+        words = asked_words(question, self.language)
+        return {min(self._stemmers.meant(word)): word for word in words if fold(word) not in self._frequent}
+
+    def unknown(self, question: str) -> dict[str, str]:
+        """Return a question's content words that no text has, in any form."""
+        asked = self.asked(question)
+        return {stem: word for stem, word in asked.items() if self._stems.isdisjoint(self._stemmers.meant(word))}
 
 
 @dataclass

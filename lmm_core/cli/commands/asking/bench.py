@@ -19,12 +19,9 @@ from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json,
 
 if TYPE_CHECKING:
     from ....indexing.passages import Section
-    from ....study.bench import BenchReport, EncodingResult
-    from ....study.measures import QuestionResult
-    from ....study.words import MissingWord
+    from ....study.bench import BenchReport, EncodingResult, QuestionResult
 
 SECTIONS_SHOWN = 10
-WORDS_SHOWN = 20
 ENCODINGS = [str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE]
 
 
@@ -83,7 +80,7 @@ def _measure(
 
 
 def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter) -> None:
-    from ....study.measures import hit_at
+    from ....study.bench import hit_at
 
     first = report.results[0]
     reached = hit_at(first.outcomes, 5)
@@ -104,8 +101,6 @@ def _print_report(report: BenchReport, project: Project) -> None:
     for name, outcomes in rows:
         say(f"{name:<{width}}  {_figures(outcomes, len(share_title))}")
     _print_sections(first, project)
-    if any(outcome.is_missed for outcome in first.outcomes):
-        _print_words(report.missing, project)
 
 
 def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
@@ -114,14 +109,14 @@ def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
 
 
 def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
-    from ....study.measures import hit_at, share_refused, share_shown
+    from ....study.bench import hit_at, share_refused, share_shown
 
     first, five = (f"{hit_at(outcomes, k):.3f}" for k in (1, 5))
     return f"{first}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
 
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
-    from ....study.measures import FOUND, by_section
+    from ....study.bench import FOUND, by_section
 
     sections = by_section(result.outcomes)
     hard = [(section, outcomes) for section, outcomes in sections if any(outcome.is_missed for outcome in outcomes)]
@@ -139,7 +134,7 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
 
 
 def _print_section(section: Section, missed: Sequence[QuestionResult], project: Project) -> None:
-    from ....study.measures import describe_rank
+    from ....study.bench import describe_rank
 
     say(f"\n{shorten(project.root / section.source)}:{section.line_start}  ", nl=False)
     say(" > ".join(section.titles), style="bold")
@@ -153,20 +148,6 @@ def _print_section(section: Section, missed: Sequence[QuestionResult], project: 
         say(f"      {place}")
 
 
-def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
-    if not missing:
-        say("\nThe notes use all words of these questions.")
-        return
-    say("\nWords of these questions that the notes never use (add them there, or to [retrieve] synonyms):")
-    words = missing[:WORDS_SHOWN]
-    width = max(len(word.word) for word in words)
-    for word in words:
-        place = f"{shorten(project.root / word.section.source)}:{word.section.line_start}"
-        say(f"{len(word.asked):>5}  {word.word:<{width}}  {place}  {' > '.join(word.section.titles)}")
-    if len(missing) > WORDS_SHOWN:
-        say(f"{len(missing) - WORDS_SHOWN} more: --json")
-
-
 # JSON output
 
 
@@ -176,12 +157,11 @@ def _report_as_json(report: BenchReport) -> dict[str, Any]:
         "budget": report.budget,
         "unlabelled": report.unlabelled,
         "encodings": [_result_as_json(result) for result in report.results],
-        "missing_words": [_word_as_json(word) for word in report.missing],
     }
 
 
 def _result_as_json(result: EncodingResult) -> dict[str, Any]:
-    from ....study.measures import by_section
+    from ....study.bench import by_section
 
     return {
         "encoding": result.encoding,
@@ -193,17 +173,12 @@ def _result_as_json(result: EncodingResult) -> dict[str, Any]:
 
 
 def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
-    from ....study.measures import hit_at, mean_reciprocal_rank, share_refused, share_shown
+    from ....study.bench import hit_at, mean_reciprocal_rank, share_refused, share_shown
 
     shares = {f"hit@{k}": hit_at(outcomes, k) for k in (1, 3, 5, 10)}
     shares |= {"mrr": mean_reciprocal_rank(outcomes), "shown": share_shown(outcomes)}
     shares |= {"refused": share_refused(outcomes)}
     return {"questions": len(outcomes), **{name: round(share, 4) for name, share in shares.items()}}
-
-
-def _word_as_json(word: MissingWord) -> dict[str, Any]:
-    questions = [{"question": question.question, "place": question.place} for question in word.asked]
-    return {"word": word.word, "section": _place(word.section), "asked": questions}
 
 
 def _place(section: Section) -> dict[str, Any]:
