@@ -197,7 +197,7 @@ def annotate(text, annotator=None, opts=None, spelling="div", logger=None):
     logger = logger or ListLogger()
     blocks = scan(parse_markdown_text(text), "notes", "notes.md", logger)
     annotator = annotator or CountingAnnotator()
-    return serialize_blocks(scan_rag(blocks, opts, annotator, "notes.md", spelling, logger=logger))
+    return serialize_blocks(scan_rag(blocks, opts, annotator, spelling, logger=logger))
 
 
 def knitted(text, rules=None, logger=None):

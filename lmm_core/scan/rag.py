@@ -56,25 +56,21 @@ def scan_rag(
     blocks: Sequence[Block],
     opts: ScanOpts | None = None,
     annotator: Annotator | None = None,
-    docid: str = "",
     spelling: Spelling = "div",
-    rules: KnitRules | None = None,
-    verbatim: bool = True,
     refresh: bool = False,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
     """Return the document with its annotations; failures are reported.
 
-    annotator: by default the stand-in; docid: default for the header; spelling: default of new blocks; rules: for
-    RAG-only divs, which summaries omit; verbatim: check that the new text parses into the same blocks (False for
-    blocks of Pandoc's elements); refresh: replace annotations of unchanged texts, too.
+    annotator: by default the stand-in; spelling: default of new blocks; refresh: replace annotations of unchanged
+    texts, too.
     """
     from ..models.annotators.extractive import ExtractiveAnnotator
 
     run = RagRun(
-        opts or ScanOpts(), annotator or ExtractiveAnnotator(), docid, spelling, rules or KnitRules(), verbatim,
-        refresh, logger or ConsoleLogger(),
-    )  # fmt: skip
+        opts or ScanOpts(), annotator or ExtractiveAnnotator(), spelling, KnitRules(), logger or ConsoleLogger()
+    )
+    run.refresh = refresh
     run.start(blocks)
     if run.open:
         run.ask_alone()
@@ -96,22 +92,22 @@ class PlannedRequest:
 class RagRun:
     """A run over a document: `start`, `ask` (if sections are `open`), `finish`.
 
-    Fields up to `logger`: see `scan_rag`.
-
-    name: title for the header, completed with the first annotation
+    rules: for RAG-only divs, which summaries omit
+    verbatim: check that the new text parses into the same blocks (False for blocks of Pandoc's elements)
+    name, docid: title and id for the header, completed with the first annotation
     is_included: other files include this one, so it gets no header
     """
 
     opts: ScanOpts
     annotator: Annotator
-    docid: str
     spelling: Spelling
     rules: KnitRules
-    verbatim: bool
-    refresh: bool
     logger: LoggerBase
+    refresh: bool = False
+    verbatim: bool = True
     progress: Progress | None = None
     name: str | None = None
+    docid: str = ""
     is_included: Callable[[], bool] = field(default=lambda: False)
     tally: Tally = field(default_factory=Tally, init=False)
     open: list[Node] = field(default_factory=list, init=False)

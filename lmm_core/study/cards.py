@@ -8,9 +8,10 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
+from operator import itemgetter
 from urllib.parse import quote
 
 from ..files.outputs import CSV_HEAD
@@ -132,29 +133,18 @@ class Card:
     link: str = ""
 
 
+_Key = tuple[str, str, str]  # document, type and name of a card
+_Draft = tuple[tuple[int, int], _Key, Card]  # place in the material, key, and the card without id
+
+
 def make_cards(material: Material) -> list[Card]:
     """Return cards in document order. An exercise without a solution refers to its section."""
-    drafts = sorted(_drafts(material), key=lambda draft: draft.order)
-    counts: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[_Key] = Counter()
     cards = []
-    for draft in drafts:
-        name = (draft.section.docid, draft.type, " ".join(draft.name.casefold().split()))
-        counts[name] += 1
-        cards.append(_card(draft, _ident((*name, str(counts[name])))))
+    for _, key, card in sorted(_drafts(material), key=itemgetter(0)):
+        counts[key] += 1
+        cards.append(replace(card, id=_ident((*key, str(counts[key])))))
     return cards
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """A card without id. name: its key within document and type."""
-
-    type: str
-    name: str
-    front: str
-    back: str
-    section: Section
-    passages: tuple[Passage, ...]
-    order: tuple[int, int]
 
 
 def _drafts(material: Material) -> Iterator[_Draft]:
@@ -163,13 +153,13 @@ def _drafts(material: Material) -> Iterator[_Draft]:
         for question in section.questions if not _is_licence(section) else ():
             passages = _answers(section, question)
             if passages and not _asks_of_code(question, passages):
-                order = (documents[section.docid], passages[0].sequence)
                 summary = section.summary if passages[0].path == section.path else ""
                 if back := short_answer(question, passages, section.language, summary):
-                    yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
+                    order = (documents[section.docid], passages[0].sequence)
+                    yield order, *_card(QUESTION, question, (question, back), section, passages)
     for item in find_typed_parts(material):
         if item.type in (DEFINITION, EXERCISE) and not _is_licence(item.section):
-            yield _of_item(item, (documents[item.section.docid], item.passages[0].sequence))
+            yield (documents[item.section.docid], item.passages[0].sequence), *_of_item(item)
 
 
 def _answers(section: Section, question: str) -> list[Passage]:
@@ -193,17 +183,17 @@ def _has(passage: Passage, question: str) -> bool:
     return any(question in split_questions(text) for text in passage.questions)
 
 
-def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
+def _of_item(item: TypedPart) -> tuple[_Key, Card]:
     name, text = item.title or item.text, without_options(item.text)
     if item.type == DEFINITION:
         front = item.title or _term(item.text) or plain_title(item.section.title)
-        return _Draft(item.type, name, front, beginning(text), item.section, item.passages, order)
+        return _card(item.type, name, (front, beginning(text)), item.section, item.passages)
     named = item.title and not item.text.lstrip().startswith(("**", "__"))
     front = f"**{item.title}**\n\n{text}" if named else text
     where = " > ".join(map(plain_title, item.section.titles))
     no_solution = f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
     back = without_options(item.solution) or no_solution
-    return _Draft(item.type, name, front, back, item.section, item.passages, order)
+    return _card(item.type, name, (front, back), item.section, item.passages)
 
 
 def _term(text: str) -> str:
@@ -211,17 +201,16 @@ def _term(text: str) -> str:
     return plain_title(match["term"]) if match else ""
 
 
-def _card(draft: _Draft, ident: str) -> Card:
-    section, lines = draft.section, draft.passages
+def _card(
+    type: str, name: str, sides: tuple[str, str], section: Section, passages: Sequence[Passage]
+) -> tuple[_Key, Card]:
     titles = tuple(map(plain_title, section.titles))
-    where = place(
-        section.source, min(passage.line_start for passage in lines), max(passage.line_end for passage in lines)
-    )
-    tags = tuple(dict.fromkeys([draft.type, *map(_tag, titles[:1])]))
-    folder = section.source.rpartition("/")[0]
-    source = " > ".join([*titles, where])
+    first, last = min(passage.line_start for passage in passages), max(passage.line_end for passage in passages)
+    tags = tuple(dict.fromkeys([type, *map(_tag, titles[:1])]))
+    source = " > ".join([*titles, place(section.source, first, last)])
     link = quote(section.source) + (f"#{section.anchor}" if section.anchor else "")
-    return Card(ident, draft.type, draft.front, draft.back, tags, source, folder, link)
+    card = Card("", type, *sides, tags, source, section.source.rpartition("/")[0], link)
+    return (section.docid, type, " ".join(name.casefold().split())), card
 
 
 def _tag(title: str) -> str:

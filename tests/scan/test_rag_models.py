@@ -99,7 +99,7 @@ def test_whoever_stops_it_early_waits_until_no_section_is_asked_any_more():
     annotator, left = Timed(dict.fromkeys(["A11", "A2", "B"], 60)), []
 
     async def stop():
-        run = RagRun(ScanOpts(), annotator, "", "div", KnitRules(), True, False, ListLogger())
+        run = RagRun(ScanOpts(), annotator, "div", KnitRules(), ListLogger())
         run.start(parse_markdown_text(TREE))
         asking = asyncio.create_task(run.ask())
         while not annotator.events:

@@ -58,8 +58,7 @@ def new_rag_run(
 
     docid, name = (docid_of(path, project.root), path.stem) if path is not None else ("", "")
     return RagRun(
-        project.opts, annotator, docid, project.spelling, project.rules, True, False, logger,
-        name=name,
+        project.opts, annotator, project.spelling, project.rules, logger, name=name, docid=docid,
         is_included=lambda: path is not None and (finder or _is_included)(path),
     )  # fmt: skip
 
