@@ -57,8 +57,6 @@ def test_a_course_of_nothing():
         "lmm course 'my course'",
         "git init 'my course'",
     ]
-    git("init", "my course")
-    assert "    git push " in run("lmm init --no-quarto 'my course'").stdout.decode().splitlines()[-1]
 
 
 @pytest.mark.parametrize(("name", "is_note"), [("means.md", True), ("README.md", False)])

@@ -54,20 +54,6 @@ def test_files_for_vs_code():
     assert {part.state for part in parts} == {"left alone"}
 
 
-def test_existing_files_for_vs_code_are_not_changed_and_what_they_lack_is_printed():
-    mine = {
-        ".vscode/tasks.json": '{\n  // mine\n  "tasks": []\n}\n',
-        ".vscode/settings.json": '{\n  // mine\n  "editor.tabCompletion": "on",\n}\n',
-    }
-    for name, content in mine.items():
-        write(name, content)
-    parts = {Path(part.path).as_posix(): part for part in create_course(Path(), quarto=False, vscode=True)}
-    assert {name: text(name) for name in mine} == mine
-    assert all(parts[name].state == "lacks" for name in mine)
-    assert json.loads(parts[".vscode/tasks.json"].paste)["tasks"] == TASKS
-    assert "${workspaceFolder}/.venv/bin" in parts[".vscode/settings.json"].paste
-
-
 # Snippets
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.course.publish import Workshop
-from lmm_core.errors import CourseError, FolderError
+from lmm_core.errors import CourseError
 from lmm_core.logging import ListLogger
 from tests.commands import text, write
 
@@ -82,11 +82,3 @@ def test_a_repository_is_never_replaced(course):
 def test_folders_that_are_no_site(course, output):
     with pytest.raises(CourseError):
         make(course, "first", output)
-
-
-def test_no_link_is_followed(course):
-    (course / "home").mkdir()
-    (course / "_site").symlink_to("home")
-    with pytest.raises(FolderError, match="link"):
-        make(course, "first")
-    assert os.listdir("home") == []

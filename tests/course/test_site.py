@@ -195,17 +195,6 @@ def test_head_and_foot_are_as_the_settings_say():
     assert "site.color" in make_course().stderr.decode()
 
 
-def test_a_page_cannot_fetch_files_from_elsewhere(monkeypatch):
-    write("secret.txt", "swordfish")
-    write(
-        "course/a.md", "# A\n\n[x](../secret.txt) ![](/../secret.txt) [y](link.txt)\n\n{{< include ../secret.txt >}}\n"
-    )
-    monkeypatch.chdir("course")
-    Path("link.txt").symlink_to("../secret.txt")
-    assert make_course().returncode == 0
-    assert not [path for path in Path("_site").rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
-
-
 def test_words_in_the_language_of_the_course():
     write("_quarto.yml", "lang: de-CH\nfilters: [lmm]\n")
     write("a.md", "# Eins\n\nSiehe @fig-a.\n\n![Kurve](a.svg){#fig-a}\n\n## Zwei\n\n## Drei\n")

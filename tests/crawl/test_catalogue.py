@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from lmm_core.crawl.catalogue import CATALOGUE, CatalogueEntry, Database, checked_index_name, shortlist
-from lmm_core.errors import CrawlError, StoreError
+from lmm_core.errors import CrawlError
 from lmm_core.settings.project import Project
-from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
 
 
@@ -54,16 +53,6 @@ def test_a_damaged_catalogue_is_reported_and_never_replaced(text):
     with pytest.raises(CrawlError, match=r"db/catalogue\.json cannot be read .*Remove it"):
         damaged.write(entry("two"))
     assert (damaged.root / CATALOGUE).read_text() == text
-
-
-def test_two_processes_do_not_write_the_catalogue_at_once(monkeypatch):
-    monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
-    one = database(entry("one"))
-    other = FolderLock(one.root)
-    other.take()
-    with pytest.raises(StoreError, match="db is already open in this program"):
-        one.write(entry("two"))
-    other.release()
 
 
 @pytest.mark.parametrize("where", ["said", "centroid"])

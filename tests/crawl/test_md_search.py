@@ -12,7 +12,7 @@ from lmm_core.errors import CrawlError, StoreError
 from lmm_core.settings.models import Models
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
-from tests.crawl.indexed import DATABASE, fill, in_language, index, page, search, with_model
+from tests.crawl.indexed import DATABASE, fill, index, page, search, with_model
 from tests.embedding_server import EmbeddingServer
 
 BIRDS = ["owl", "kite", "rook", "lark", "stork", "heron", "robin", "finch", "crane", "wren", "swift"]
@@ -80,13 +80,6 @@ def test_the_part_that_fits_best_is_shown_with_its_own_lines():
     [hit] = search("which bird is the wren")
     assert "The wren is a bird" in hit.snippet and "The owl" not in hit.snippet
     assert hit.snippet == lines_of(hit.source, Path("docs")).strip()
-
-
-def test_copies_of_a_text_are_one_result():
-    other = page("elm").replace("explained", "explained beside the oak")
-    fill("docs", other=other, **{f"copy{at}": page("oak") for at in range(6)})
-    index()
-    assert sorted(hit.source[:4] for hit in search("oak", k=2)) == ["copy", "othe"]
 
 
 @pytest.mark.parametrize("harm", ["removed", "damaged", "in use"])
@@ -169,14 +162,6 @@ def test_each_file_is_searched_in_its_language():
     index("docs")
     assert [hit.source for hit in search("ein Haus")] == ["named.md#L5-L5"]
     assert [hit.source for hit in search("a bush")] == ["english.md#L1-L3"]
-
-
-def test_the_configured_language_is_that_of_files_that_name_none():
-    fill("docs", short="# Häuser\n", named="---\nlang: en\n---\n\n# Houses\n")
-    german, english = in_language("de"), in_language("en")
-    index(database=german)
-    assert [hit.source for hit in search("Haus", database=german)] == ["short.md#L1-L1"]
-    assert index(database=english).written == 1  # the one that names its language stays as it is
 
 
 # Open indexes

@@ -1,9 +1,6 @@
 """Which files of a folder are indexed, and what is said of the others."""
 
 import os
-import random
-import shutil
-import subprocess
 
 import pytest
 
@@ -50,36 +47,6 @@ def test_what_tools_make_is_left_out_where_no_gitignore_speaks(tmp_path):
 def test_more_patterns_come_last(tmp_path):
     write(tmp_path, "a.md", "b.md", "old/c.md", **{".gitignore": "b.md\n"})
     assert found(tmp_path, ignore=["old/", "!b.md"]) == ["a.md", "b.md"]
-
-
-PATTERNS = [
-    "*", "*.md", "!*.md", "foo", "foo/", "/foo", "!foo/", "a/*", "!a/x.md", "a/**", "**/foo/", "a/**/x.md", "!*/", "/*",
-    r"\#h.md", "#h.md", r"\!n.md", "z[12].md", "z[!1].md", "[z-a].md", "x.md   ", r"s\ .md", "?.md", "[", "a/b", "a*b",
-    "foo**bar", "x.md\\", "!", "//", "!**/keep.md",
-]  # fmt: skip
-FOLDERS = ["a", "b", "foo", "bar", "docs", "a b"]
-FILES = ["x.md", "keep.md", "#h.md", "!n.md", "z1.md", "z2.md", "A.md", "a b.md", "[z].md", "s .md"]
-
-
-def make_tree(folder, chance, depth=0):
-    """Write random files in random folders, with random rules."""
-    if depth == 0 or chance.random() < 0.5:
-        write(folder, **{".gitignore": chance.choice(["\n", "\r\n"]).join(chance.choices(PATTERNS, k=4))})
-    write(folder, *chance.sample(FILES, chance.randint(2, 7)))
-    for name in chance.sample(FOLDERS, chance.randint(1, 3)) if depth < 3 else []:
-        make_tree(folder / name, chance, depth + 1)
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not on this machine")
-@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 100), marks=pytest.mark.slow)], ids=["4", "100"])
-def test_what_is_ignored_is_what_git_ignores(tmp_path, seeds):
-    for seed in seeds:
-        root = tmp_path / str(seed)
-        make_tree(root, random.Random(seed))
-        subprocess.run(["git", "init", "-q", root], check=True)
-        command = ["git", "-C", root, "ls-files", "-coz", "--exclude-per-directory=.gitignore"]
-        listed = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
-        assert sorted(found(root)) == sorted(name for name in listed if name.endswith(".md"))
 
 
 def test_links_are_not_followed_and_listed(tmp_path):

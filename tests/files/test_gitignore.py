@@ -23,11 +23,15 @@ def test_the_repositorys_own_list_counts():
 def test_ignored_files_are_those_of_git(tmp_path):
     """Random rules and trees; git itself is the judge."""
     chance = random.Random(7)
-    names = ["a", "b", "foo", "x.py", "y.log", "keep.log"]
-    patterns = "*.log !keep.log foo/ /foo a/* !a/x.py **/foo a/** b !b/ * !*/ [xy].* ?".split()
-    for number in range(10):
+    names = ["a", "b", "foo", "x.py", "y.log", "keep.log", "#h.log", "!n.log", "s .log"]
+    patterns = (
+        "*.log !keep.log foo/ /foo a/* !a/x.py **/foo a/** b !b/ * !*/ [xy].* ? [!x].log [z-a].py foo**bar [".split()
+    )
+    patterns += [r"\#h.log", "#h.log", r"\!n.log", r"s\ .log", "x.py   ", "x.py\\", "!", "//", "!**/keep.log"]
+    for number in range(20):
         root = tmp_path / str(number)
         paths = {"/".join(chance.choices(names, k=chance.randint(1, 3))) for _ in range(12)}
+        paths = {path for path in paths if not any(other.startswith(f"{path}/") for other in paths)}
         folders = {"", *(path.rpartition("/")[0] for path in paths)}
         for folder in sorted(folders)[: chance.randint(1, 3)]:
             write(root / folder / ".gitignore", "\n".join(chance.choices(patterns, k=3)) + "\n")

@@ -61,14 +61,6 @@ def test_a_beginning_that_was_cut_long_after_is_the_writers():
     assert torn_by(Path("notes.md"), AFTER.encode()[:40]) is None
 
 
-def test_other_filters_after_ours_may_take_longer():
-    write("notes.md", BEFORE)
-    put_aside(Path("notes.md"), Path(), AFTER.encode(), filtered=True)
-    torn(b"")
-    os.utime("notes.md", ns=(0, find_record(Path("notes.md")).time + WRITING + 1))
-    assert torn_by(Path("notes.md"), b"") is not None
-
-
 def test_where_only_pandoc_knows_the_text_an_empty_file_is_torn():
     put(after=None)
     assert torn(b"")
@@ -145,12 +137,6 @@ def test_another_users_record_says_nothing():
 def test_private_texts_stay_private():
     put()
     assert Path(".lmm/recover").stat().st_mode & 0o077 == 0
-
-
-def test_the_advice_can_be_typed():
-    put(path="-o.md")
-    torn(b"", "-o.md")
-    assert "lmm recover ./-o.md" in load_error("-o.md")
 
 
 @pytest.mark.parametrize("name", [".lmm", ".lmm/recover"])

@@ -128,18 +128,6 @@ def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
     assert counts("notes.md") == (2, 0, 0, 0, 1)
 
 
-def test_an_index_below_is_searched_where_there_is_none_here():
-    for name in ("one", "two"):
-        write(f"{name}/_quarto.yml", "")
-        write(f"{name}/notes.md", document(name))
-    counts("one")
-    printed, _ = lmm("search one -k 1")
-    assert "one/notes.md:7-7" in printed
-    counts("two")
-    _, stderr = lmm("search one", status=2)
-    assert "several folders below: one, two" in stderr
-
-
 # Annotations
 
 
@@ -237,16 +225,6 @@ def far_server(monkeypatch):
         yield server
 
 
-def test_an_index_of_words_says_how_it_takes_the_model_that_is_named_later():
-    write("notes.md", document("alpha"))
-    lmm("index notes.md")
-    with EmbeddingServer() as server:
-        write("config.toml", f'[sources.near]\nbase_url = "{server.url}"\n[embeddings]\ndense_model = "near/e"\n')
-        stderr = lmm("index notes.md")[1]
-        assert "with near/e, run `lmm index --rebuild`" in stderr and server.count == 0
-        assert "words" not in lmm("index --rebuild notes.md")[1] and server.count
-
-
 def test_a_key_in_the_environment_is_no_consent_to_send_notes(far_server):
     write("notes.md", document("alpha"))
     assert "Only words are compared" in lmm("index notes.md")[1]
@@ -333,13 +311,6 @@ def test_what_a_model_made_of_one_document_is_kept_when_it_fails_at_the_next(mon
         assert {one["source"] for one in stored().values()} == {"a.md"}
         server.word = "gamma"
         assert counts("a.md b.md") == (1, 0, 0, 1, 1)
-
-
-def test_a_model_that_is_not_there_is_an_error_and_never_another_one():
-    write("notes.md", document("alpha"))
-    _, stderr = lmm("index notes.md", status=1, env={"LMM_MODEL_EMBEDDING": "fastembed/BAAI/bge-small-en-v1.5"})
-    assert "lmm models get" in stderr
-    assert not os.path.exists(".lmm/index/chunks")
 
 
 def test_each_document_has_a_language_of_its_own():

@@ -88,74 +88,33 @@ def test_documents_that_swap_their_ids_end_well(store):
     assert send(store, "a.md", "b.md").unchanged == 2
 
 
-# Files that go back after a run that was not ended
-
-
 def everything(store):
     """Return all points of all collections, without the time at which they were written."""
     return {name: {one.id: without_time(one.payload) for one in store.scroll(name)} for name in store.collections()}
 
 
-def ended_runs(make, work, most=20):
-    """Yield stores filled by `make`, each after a run whose n-th write and all later ones failed.
-    The last one is that of a complete run."""
-    for after in range(most):
-        store = make()
-        try:
-            work(FailingStore(store, after, WRITES))
-        except StoreError:
-            yield store
-            store.close()
-        else:
-            yield store
-            store.close()
-            return
-    raise AssertionError("more writes than were thought of")
-
-
-def filled(**files):
-    """Write these files and return a store that holds them."""
-    store = open_store(":memory:")
-    for name, content in files.items():
-        write(f"{name}.md", content)
-    send(store, *(f"{name}.md" for name in files))
-    return store
-
-
-def test_a_file_that_goes_back_is_what_it_was():
+@pytest.mark.parametrize("after", [0, 1, 3, 5])
+def test_a_file_that_goes_back_after_a_run_that_failed_is_what_it_was(store, after):
     old = document("alpha", "beta")
-    wanted = everything(filled(notes=old))
+    write("notes.md", old)
+    send(store, "notes.md")
+    wanted = everything(store)
+    write("notes.md", document("alpha", "gamma", header="docid: other"))
+    with suppress(StoreError):
+        send(FailingStore(store, after, WRITES), "notes.md")
+    write("notes.md", old)
+    send(store, "notes.md")
+    assert everything(store) == wanted
 
-    def edited(store):
-        write("notes.md", document("alpha", "gamma", header="docid: other"))
-        send(store, "notes.md")
 
-    for store in ended_runs(lambda: filled(notes=old), edited):
-        write("notes.md", old)
-        send(store, "notes.md")
-        assert everything(store) == wanted
-
-
-@pytest.mark.parametrize(
-    "lost",
-    [
-        pytest.param(["chunks", "documents", "chunks.files"], id="all", marks=pytest.mark.slow),
-        pytest.param(["chunks.files"], id="records"),
-    ],
-)
-def test_what_is_lost_is_made_again_though_the_run_that_does_it_fails(lost):
-    old = {"notes": document("alpha", "beta"), "more": document("gamma")}
-    wanted = everything(filled(**old))
-
-    def damaged():
-        store = filled(**old)
-        for name in lost:
-            store.drop(name)
-        return store
-
-    for store in ended_runs(damaged, lambda store: send(store, "notes.md"), 40):
-        send(store, "notes.md", "more.md")
-        assert everything(store) == wanted
+@pytest.mark.parametrize("lost", ["chunks", "documents", "chunks.files"])
+def test_what_is_lost_is_made_again(store, lost):
+    write("notes.md", document("alpha", "beta"))
+    send(store, "notes.md")
+    wanted = everything(store)
+    store.drop(lost)
+    send(store, "notes.md")
+    assert everything(store) == wanted
 
 
 def test_pruning_a_file_removes_its_chunks_documents_and_record(store):

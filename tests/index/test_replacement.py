@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
-from lmm_core.indexing.encoding import VERSION
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.search import find_candidates
 from lmm_core.settings.models import Models
@@ -18,8 +17,8 @@ from lmm_core.store import qdrant_store
 from lmm_core.store.places import RemoteSource, open_store
 from tests.commands import write
 from tests.effort import PATIENCE
-from tests.indexing import counts, document, found, lmm
-from tests.qdrant_server import FailingServer, Fault, client_of
+from tests.indexing import counts, document, found
+from tests.qdrant_server import FailingServer, Fault
 
 pytestmark = pytest.mark.qdrant
 NAMES = ["chunks", "chunks.files", "documents"]
@@ -59,14 +58,6 @@ def check_clean(server):
         assert len({name.removesuffix(".files").rpartition("-")[2] for name in there}) == 1
     else:
         assert there == NAMES
-
-
-def make_earlier(server):
-    """Let the collections be those of an earlier version."""
-    with client_of(server.behind) as client:
-        for name in ("chunks", "documents"):
-            kept = client.get_collection(name).config.metadata
-            client.update_collection(name, metadata={**kept, "version": VERSION - 1})
 
 
 class Asking:
@@ -129,18 +120,6 @@ def test_it_is_made_anew_beside_the_one_that_is_asked(server):
     assert not asking.failures and asking.answers > 4
     assert found("delta")[0]["source"] == "c.md"
     assert counts(".") == (0, 0, 0, 4, 0)
-
-
-def test_an_index_of_an_earlier_version_answers_until_the_new_one_is_there(server):
-    make_earlier(server)
-    server.requests.clear()
-    _, stderr = lmm("index a.md")
-    assert "made by an earlier version" in stderr and "from 2 files" in stderr
-    switched = next(at for at, line in enumerate(server.requests) if line == "POST /collections/aliases")
-    written = [at for at, line in enumerate(server.requests) if line.endswith("/points") and line.startswith("PUT")]
-    assert any(at < switched for at in written)
-    check_clean(server)
-    assert found("alpha") and found("gamma")
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), pytest.param(9, marks=pytest.mark.slow)])

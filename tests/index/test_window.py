@@ -1,6 +1,5 @@
 """Chunks of the default sizes fit the window of an embedding model; those that were configured are only counted."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import SplitOpts
-from tests.commands import write
-from tests.indexing import MINILM, lmm, stored
 
 EXERCISE = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
 QUESTIONS = (
@@ -80,22 +77,3 @@ def test_configured_sizes_stay_and_what_the_model_cuts_is_counted(changed):
     assert [chunk.content for chunk in encoded.chunks] == [chunk.content for chunk in alone.chunks]
     assert encoded.too_long == sum(size > 100 for size in sizes(encoded)) > 0
     assert alone.too_long == 0
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not MINILM.is_dir(), reason="no model beside the repository")
-def test_the_number_of_cut_chunks_is_said_once_and_only_for_configured_sizes(monkeypatch):
-    monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{MINILM}")
-    for name in ("a", "b"):
-        write(f"{name}.md", f"# About {name}\n\n" + "A chunk holds some sentences of its section. " * 200)
-    listed = json.loads(lmm("chunks a.md b.md --json")[0])
-    _, stderr = lmm("index a.md b.md")
-    assert "warning" not in stderr
-    assert {one["id"]: one["page_content"] for one in listed} == {
-        ident: payload["page_content"] for ident, payload in stored().items()
-    }
-    write("config.toml", "[split]\nsize = 2500\nmax_size = 4000\n")
-    _, stderr = lmm("index a.md b.md")
-    (line,) = (line for line in stderr.splitlines() if "warning" in line)
-    number = len(stored())
-    assert f"warning: {number} of {number} chunks have more than the 254 tokens that fastembed/" in line

@@ -75,23 +75,6 @@ def test_a_document_without_blank_lines_keeps_its_bytes_around_what_is_written()
     assert [(entry.number, entry.assistant) for entry in answered.entries][1:] == [(2, reply), (3, None)]
 
 
-def test_a_document_has_its_parts():
-    document = parse_llmd(golden("billing.md"))
-    assert document.problems == ()
-    assert (document.name, document.mission.text) == ("Billing", "Send each customer one bill a month.")
-    assert "SEARCH" in document.tools.text and "mission" in document.instructions.text
-    assert [(path, file.language, file.line) for path, file in document.files.items()] == [
-        ("src/billing.py", "python", 35), ("README.md", "markdown", 42),
-    ]  # fmt: skip
-    assert document.files["README.md"].content == "# Billing\n\n```\nmake bills\n```\n"
-    assert [item.text for item in document.changelog] == ["First version.", "Bills are rounded:\n\nhalf up."]
-    first, second = document.entries
-    assert (first.number, first.line, first.human) == (1, 61, "Please round to cents.\n\n## Not a section")
-    assert first.assistant.startswith("I round at the end.\n\nsrc/billing.py\n<<<<<< SEARCH")
-    assert (second.human, second.assistant) == ("Show me an entry.", "### Entry 7\n\n**Human:** like this")
-    assert document.text.splitlines()[second.reply_line - 1] == "### Entry 7"
-
-
 def test_the_same_document_in_other_line_ends():
     text = golden("billing.md")
     assert says(parse_llmd("\ufeff" + text.replace("\n", "\r\n"))) == says(parse_llmd(text))
@@ -150,10 +133,9 @@ def test_what_is_not_as_it_should_be_is_told_with_its_line(old, new, line, messa
 # Edits
 
 
-@pytest.mark.parametrize("mission", ["a\n\n## Changelog\n\n- b", "<!-- open"])
-def test_a_mission_that_would_not_stay_in_its_place_is_refused(mission):
+def test_a_mission_that_would_not_stay_in_its_place_is_refused():
     with pytest.raises(LlmdError):
-        set_mission(parse_llmd(golden("billing.md")), mission)
+        set_mission(parse_llmd(golden("billing.md")), "a\n\n## Changelog\n\n- b")
 
 
 def test_a_file_changes_in_its_fence():
@@ -243,11 +225,3 @@ def test_how_replies_are_stored():
         "Thanks.",
     ]
     assert stored.entries[2].assistant == "````reply\n```\ntext\n```\n````"
-
-
-def test_the_reply_goes_to_its_own_entry():
-    """Though another one has its number, and its text."""
-    text = golden("billing.md") + "\n### Entry 3\n\n**Human:** Why?\n" * 2
-    for at in (2, 3):
-        made = append_reply(before := parse_llmd(text), before.entries[at], "So.")
-        assert [one.assistant for one in made.entries[2:]] == [("So." if at == n else None) for n in (2, 3)]

@@ -71,12 +71,6 @@ def test_answers_for_programs(indexed_book):
     assert exercises["tokens"] <= 300
 
 
-def test_a_model_that_cannot_be_reached_is_told(indexed_book):
-    _, said = ask("mean", status=1, OPENAI_API_KEY="sk-test", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
-    assert "http://127.0.0.1:9/v1 cannot be reached" in said
-    assert "sk-test" not in said
-
-
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [
@@ -109,9 +103,6 @@ def test_a_type_that_is_not_there_is_reported_before_any_question(indexed_book):
 
 @pytest.mark.slow
 def test_others_can_index_while_a_session_waits_for_a_question_and_ctrl_c_ends_it(indexed_book, monkeypatch):
-    def index():
-        return subprocess.run(["lmm", "index", "-q", ".", "zebras.md"], capture_output=True, text=True)
-
     write("config.toml", "[ask]\nqueries = 'keywords'\n")
     with ModelServer(reply="Stripes confuse flies [1].") as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -121,7 +112,7 @@ def test_others_can_index_while_a_session_waits_for_a_question_and_ctrl_c_ends_i
         os.write(terminal.screen, b"When does the mean mislead?\r")
         wait_for(lambda: terminal.read().count("? \x1b") == 2)
         write("zebras.md", "# Zebras\n\nZebras have stripes, and stripes confuse the flies that bite.\n")
-        assert (index().returncode, index().stderr) == (0, "")
+        assert subprocess.run(["lmm", "index", "-q", ".", "zebras.md"]).returncode == 0
         os.write(terminal.screen, b"And the zebras?\r")
         wait_for(lambda: terminal.read().count("? \x1b") == 3)
         terminal.press_ctrl_c()

@@ -46,13 +46,6 @@ def test_what_was_dropped_is_listed_and_what_stays_is_numbered_anew():
     assert let_through("NO_ANSWER").refused
 
 
-def test_text_is_shown_as_soon_as_it_is_sure():
-    cited = CitedText({1}, KNOWN.__contains__)
-    assert cited.feed("The mean is a sum") == "The mean is a sum"
-    assert cited.feed(" [1") == ""
-    assert cited.feed("], divided") == " [1], divided"
-
-
 PIECES = st.lists(
     st.sampled_from(
         [*"ab [](){}<>`!~\n.,:$\\w", "http", "https://x.y", "[1]", "[99]", "```", "NO_ANSWER", "#sec-a", "é"]

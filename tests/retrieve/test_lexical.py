@@ -85,17 +85,6 @@ def test_a_typing_error_finds_the_word():
     assert titles("bonferoni") == titles("bonferroni")
 
 
-def test_the_share_of_a_question_that_is_found():
-    text = next(one for one in MADE.passages.values() if "divided" in one.text)
-
-    def share(question):
-        return INDEX.share(question, [text])
-
-    assert share("What is the Bonferroni level?") == 1
-    assert 0 < share("Bonferroni xylophone") < 0.5  # the unknown word is the rarer one
-    assert share("xylophone") == 0
-
-
 @pytest.mark.parametrize(
     "question, words",
     [

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.indexing.passages import build_material, split_questions
+from lmm_core.indexing.passages import build_material
 from tests.retrieve.materials import documents, material, points
 
 BOOK = """---
@@ -78,8 +78,3 @@ def test_sources_come_in_the_order_of_reading_then_by_name():
     found = [point for name in "abc" for point in points("# T\n\nText.\n", name)]
     random.Random(0).shuffle(found)
     assert [one.source for one in build_material(found, ["c.md"]).documents] == ["c.md", "a.md", "b.md"]
-
-
-def test_questions_in_one_text_are_several():
-    assert split_questions("What is it? How\nmany; why؟ Next") == ["What is it?", "How many;", "why؟", "Next"]
-    assert split_questions("  ") == []

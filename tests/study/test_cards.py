@@ -90,16 +90,6 @@ def test_an_answer_is_a_sentence_or_two_of_the_question(text, back):
     assert [card.back for card in made] == [back]
 
 
-def test_a_definition_is_cut_and_an_exercise_is_not():
-    long = "It is a value that is often seen. " * 30
-    text = (
-        f"# T\n\n::: {{.rag-only type=definition}}\n**Mode.** {long}\n:::\n\n::: exercise\n**Find it.** {long}\n:::\n"
-    )
-    definition, exercise = cards(text)
-    assert len(definition.back.split()) <= 60
-    assert exercise.front.strip() == f"**Find it.** {long.strip()}"
-
-
 def test_ids_stay_while_answers_texts_and_places_change():
     before = cards(NOTES)
     elsewhere = NOTES.replace("# Sides", "# Intro\n\nNew words, at some length, before all.\n\n# Sides", 1)
@@ -196,15 +186,3 @@ def test_only_our_own_tags_are_in_what_is_made(text):
     known = "p|em|strong|code|pre|h[1-6]|ul|ol|li|blockquote|hr|br|a|div|span|table|thead|tbody|tr|th|td|s"
     for tag in re.findall(r"<[^>]*>", to_html(text)):
         assert re.fullmatch(rf"</?(?:{known})(?: (?:class|href|start|title)=\"[^\"]*\")*(?: /)?>", tag), tag
-
-
-@pytest.mark.parametrize(
-    ("text", "front"),
-    [
-        ("A *median* is the value in the middle.", "median"),
-        ("How strongly an *observation* pulls.", "Terms"),
-    ],
-)
-def test_a_definition_asks_for_the_words_that_it_begins_by_emphasising(text, front):
-    made = cards(f"# Terms\n\nSome terms.\n\n::: {{.rag-only type=definition}}\n{text}\n:::\n")
-    assert [(card.type, card.front, card.back) for card in made] == [("definition", front, text)]

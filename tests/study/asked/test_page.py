@@ -1,6 +1,5 @@
 """What students asked, in a browser: light, dark, on a phone, in print, and for a screen reader."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -65,12 +64,6 @@ def opened(browser, page_file):
     assert said == []
 
 
-def background(page):
-    """How light the page is behind its text, from 0 to 255."""
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    return max(int(number) for number in re.findall(r"\d+", colour)[:3])
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_reaches_beyond_the_page(opened, size):
     page = opened(size)
@@ -85,11 +78,3 @@ def test_axe_finds_nothing(opened, size, scheme, request):
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     page.add_script_tag(content=source)
     assert page.evaluate(VIOLATIONS) == []
-
-
-def test_it_prints_dark_on_white_with_all_groups(opened, tmp_path):
-    page = opened(color_scheme="dark")
-    page.emulate_media(media="print", color_scheme="dark")
-    assert background(page) == 255
-    assert page.locator(".groups li").first.is_visible()
-    assert len(page.pdf(format="A4")) > 10_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -119,30 +118,7 @@ def test_old_turns_expire(recordings: Recordings) -> None:
     assert b"Zebulon" not in bytes_on_disk(recordings)
 
 
-# Several at once
-
-
-def test_threads_record_at_the_same_time(recordings: Recordings) -> None:
-    with closing(Recordings(recordings.path)) as other, ThreadPoolExecutor(3) as pool:
-        for at in range(150):
-            pool.submit((recordings, other)[at % 2].add, asked("Why?", at))
-    assert len(recordings.turns()) == 150
-
-
 # Files that cannot be used
-
-
-def test_a_locked_file_is_an_error_that_says_so(recordings: Recordings) -> None:
-    recordings.add(WHY)
-    recordings.close()
-    recordings.patience = 0.05
-    with closing(sqlite3.connect(recordings.path)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(RecordingError, match="another process is writing to it; try again"):
-            recordings.add(asked("Why?", 2))
-        other.rollback()
-    recordings.add(asked("Why?", 2))
-    assert len(recordings.turns()) == 2
 
 
 def test_a_broken_file_is_an_error_until_it_is_deleted(recordings: Recordings) -> None:
