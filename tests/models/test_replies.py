@@ -9,19 +9,17 @@ from lmm_core.models.replies import UnwrappedStream, unwrap
 ANSWER = "The mean is a sum.\n\n- `a < b` [1]"
 THOUGHTS = [
     "<think>\nHm.\n</think>\n\n",
-    "<thought>\nHm <b>.\n</thought>\n",
     "[THINK]Hm.[/THINK]",
     "◁think▷Hm.◁/think▷",
     "<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>",
     "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>",
     "<|channel>thought\nHm.\n<channel|>",
-    "<think>Hm.</think>\n<response>",
     "<|im_start|>assistant\n<think>Hm.</think>",
 ]
 UNOPENED = ["Hm, first one.\n</think>\n\n", "Hm.[/THINK]\n", "Hm: ```python\nx\n</think>\n"]
 ENDS = [
-    "<|im_end|>", "<|endoftext|>\n", "<end_of_turn>", "<\uff5cend\u2581of\u2581sentence\uff5c>", " </s></s>",
-    "<|im_end|>\n<|im_start|>user\nAnd the median?<|im_end|>", "[/INST]", "<|END_RESPONSE|>",
+    "<|im_end|>", "<\uff5cend\u2581of\u2581sentence\uff5c>", " </s></s>", "[/INST]",
+    "<|im_end|>\n<|im_start|>user\nAnd the median?<|im_end|>",
 ]  # fmt: skip
 TEXTS = [
     "The tag `<think>` opens, `</think>` closes.",
@@ -71,10 +69,6 @@ def test_other_fences_are_what_is_said(text):
     assert unwrap(text) == text
 
 
-def test_thoughts_in_between_are_none_of_it():
-    assert unwrap("Well:\n<think>\n<<<<<< SEARCH\n</think>\nNothing.") == "Well:\nNothing."
-
-
 @pytest.mark.parametrize(
     "text", ["<think>Hm.", "<think>Hm.</think>\n", "<|channel|>analysis<|message|>Hm.<|end|>", "<eos>"]
 )
@@ -83,22 +77,8 @@ def test_thoughts_alone_say_nothing(text):
 
 
 PARTS = [
-    *THOUGHTS,
-    *ENDS,
-    *TEXTS,
-    ANSWER,
-    "```md\n",
-    "\n```",
-    "<",
-    "think>",
-    "\n",
-    "user",
-    "assistant",
-    "a",
-    "`",
-    " ",
-    "<|",
-]
+    *THOUGHTS, *ENDS, *TEXTS, ANSWER, "```md\n", "\n```", "<", "think>", "\n", "user", "assistant", "a", "`", " ", "<|",
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=5).map("".join), st.integers(1, 9))

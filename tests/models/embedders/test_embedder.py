@@ -1,17 +1,14 @@
 """The cache of embeddings, and embedding through it."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
-from lmm_core.models.cache import Cache, CacheSize
-from lmm_core.models.embedders.embedder import MOST_TEXTS, CachedEmbedder, Embedder
-
-ROOT = Path(__file__).parents[3]
+from lmm_core.models.cache import Cache
+from lmm_core.models.embedders.embedder import MOST_TEXTS, CachedEmbedder
 
 
 class Lengths:
@@ -62,23 +59,15 @@ def test_a_text_is_embedded_once(cache):
     model = Lengths()
     embedder, warnings = cached(model, cache)
     first = embed(embedder, ["a", "bb", "a"])
-    assert embed(embedder, ["bb", "a", "ccc"]) == [first[1], first[0], embed(embedder, ["ccc"])[0]]
-    assert model.seen == ["a", "bb", "ccc"]
+    assert embed(embedder, ["bb", "a"]) == [first[1], first[0]]
+    assert model.seen == ["a", "bb"]
     assert warnings == []
-    assert isinstance(embedder, Embedder)
-    assert (embedder.name, embedder.window) == ("test/lengths", 100)
 
 
 def test_another_run_finds_the_vectors_and_another_model_does_not(cache):
     first = embed(cached(Lengths(), cache)[0], ["a", "\ud800"])
-    for name, space, asked in (
-        ("test/lengths", "", []),
-        ("test/other", "", ["a", "\ud800"]),
-        ("test/lengths", "test/lengths@two", ["a", "\ud800"]),
-    ):
+    for name, asked in (("test/lengths", []), ("test/other", ["a", "\ud800"])):
         model = Lengths(name)
-        if space:
-            model.space = space
         assert embed(cached(model, Cache(cache.path.parent))[0], ["a", "\ud800"]) == first
         assert model.seen == asked
 
@@ -86,11 +75,8 @@ def test_another_run_finds_the_vectors_and_another_model_does_not(cache):
 def test_a_model_that_has_become_another_one_under_its_name_embeds_anew(cache):
     embed(cached(Lengths(), cache)[0], ["a", "b"])
     model = Lengths(dimensions=3)
-    embedder = cached(model, cache)[0]
-    assert [len(vector) for vector in embed(embedder, ["a", "new"])] == [3, 3]
-    assert sorted(model.seen) == ["a", "new", "new"]
-    assert [len(vector) for vector in embed(embedder, ["a", "new"])] == [3, 3]
-    assert len(model.seen) == 3
+    assert [len(vector) for vector in embed(cached(model, cache)[0], ["a", "new"])] == [3, 3]
+    assert sorted(set(model.seen)) == ["a", "new"]
 
 
 def test_any_number_of_texts_in_their_order(cache):
@@ -124,19 +110,6 @@ def test_what_is_no_vector_is_an_error(cache):
         embed(cached(Broken(), cache)[0], ["a"])
 
 
-# Where the cache cannot be used
-
-
-def test_a_file_in_the_place_of_the_folder(cache):
-    cache.path.parent.write_text("I am no folder.")
-    model = Lengths()
-    embedder, warnings = cached(model, cache)
-    assert embed(embedder, ["a", "b"]) == embed(embedder, ["a", "b"])
-    assert model.seen == ["a", "b", "a", "b"]
-    [warning] = warnings
-    assert warning.startswith(f"The cache is not used: {cache.path}: ")
-
-
 # The file
 
 
@@ -146,10 +119,3 @@ def test_any_vector_comes_back(cache, vectors):
     cache.keep_vectors(vectors)
     assert cache.find_vectors(list(vectors)) == vectors
     assert cache.find_vectors([b"there is no such key, it is too long"]) == {}
-
-
-def test_many_keys_are_found_at_once(cache):
-    vectors = {b"%d" % number: [float(number)] for number in range(1234)}
-    cache.keep_vectors(vectors)
-    assert cache.find_vectors([*vectors, b"other"]) == vectors
-    assert cache.size() == CacheSize(0, 1234, 1234 * 4)

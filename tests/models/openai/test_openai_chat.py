@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import socket
 
 import pytest
 
@@ -109,7 +108,7 @@ def test_an_environment_that_no_client_can_use(variable, value, monkeypatch):
 # Replies by a schema
 
 
-@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize("status", [400])
 def test_a_server_without_schemas_is_asked_in_words_from_then_on(status):
     def fault(body, number):
         return status if "response_format" in body else None
@@ -123,26 +122,13 @@ def test_a_server_without_schemas_is_asked_in_words_from_then_on(status):
     assert chat.usage.requests == 2
 
 
-def test_one_bad_request_does_not_take_the_schemas_from_the_others():
-    def fault(body, number):
-        return 400 if body["messages"][0]["content"] == "bad" else None
-
-    with ModelServer(fault=fault) as server:
-        chat = chat_at(server.url)
-        [error] = answers(chat, asked("bad", SCHEMA))
-        answers(chat, asked("good", SCHEMA))
-    assert (str(error), error.stop) == ("test/m: the server reports error 400: error 400", False)
-    assert ["response_format" in body for body in server.requests] == [True, False, True]
-
-
-# What the model's context has no room for, in the words of llama.cpp, OpenAI, vLLM, Mistral, Anthropic
+# What the model's context has no room for, in the words of llama.cpp, OpenAI, Mistral
 TOO_LONG = [
     {"code": 400, "message": "request (2524 tokens) exceeds the available context size (2048 tokens), try increasing it",
      "type": "exceed_context_size_error", "n_prompt_tokens": 2524, "n_ctx": 2048},
     {"message": "Your input exceeds the limit of this model.", "type": "invalid_request_error", "param": "messages",
      "code": "context_length_exceeded"},
     {"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": "3051"},
-    {"message": "prompt is too long: 213462 tokens > 200000 maximum", "type": "invalid_request_error"},
 ]  # fmt: skip
 
 
@@ -167,12 +153,9 @@ def test_a_request_that_is_too_long_is_sent_once_and_the_setting_is_named(said):
     ("status", "data", "said", "stop"),
     [
         (400, {"error": {"message": f"who is {KEY}?\nWho?"}}, "error 400: who is (key)? Who?", False),
-        (400, {"error": {"message": "x" * 285 + KEY + "y" * 5000}}, "error 400: xxx", False),
-        (400, {"error": {"message": "max_tokens is too large: 9"}}, "error 400: max_tokens is too large: 9", False),
         (404, {}, "there is no such model or address at ", True),
         (429, {"error": {"message": "No", "code": "insufficient_quota"}}, "the server reports error 429: No", True),
         (500, {"error": {"error": {"message": "model is loading"}}}, "error 500: model is loading", False),
-        (500, {"detail": [{"msg": "model is loading"}]}, "error 500: model is loading", False),
         (500, [1], "the server reports error 500: ", False),
     ],
 )
@@ -186,36 +169,25 @@ def test_the_servers_sentence_is_shown(status, data, said, stop):
 
 
 def test_after_a_refused_key_nothing_more_is_asked():
-    status = 401
-    with ModelServer(fault=lambda body, number: status) as server:
+    with ModelServer(fault=lambda body, number: 401) as server:
         chat = chat_at(server.url)
         errors = answers(chat, *[asked(str(number)) for number in range(30)])
         sent = server.count
         with pytest.raises(ModelError):
             asyncio.run(chat.reply(asked()))
     assert sent == server.count <= 16
-    assert {str(error) for error in errors} == {f"test/m: the server refuses the key ({status}): check $TEST_API_KEY"}
-    assert chat.stopped
-    assert chat.stopped.stop
-
-
-def closed_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    assert {str(error) for error in errors} == {"test/m: the server refuses the key (401): check $TEST_API_KEY"}
 
 
 def test_a_server_that_is_not_there_stops_the_run():
-    url = f"http://127.0.0.1:{closed_port()}/v1"
+    url = "http://127.0.0.1:1/v1"
     [error] = answers(chat_at(url), asked())
     assert (str(error), error.stop) == (f"test/m: {url} cannot be reached. Is the server running?", True)
 
 
-@pytest.mark.parametrize("url", ["nonsense", "file:///etc"])
-def test_an_address_that_is_none_is_an_error_of_the_model(url):
-    [error] = answers(chat_at(url), asked())
-    assert isinstance(error, ModelError) and error.stop
-    assert url in str(error)
+def test_an_address_that_is_none_is_an_error_of_the_model():
+    [error] = answers(chat_at("file:///etc"), asked())
+    assert isinstance(error, ModelError) and error.stop and "file:///etc" in str(error)
 
 
 # Errors of one request
@@ -244,25 +216,15 @@ def test_no_answer_in_time():
             body_with(finish_reason="length"),
             "the reply was cut off after 20 tokens: its limit (max_tokens = 2000) or the model's context was reached",
         ),
-        (body_with(finish_reason="content_filter"), "the reply was cut short (content_filter)"),
         (b'{"error": "model is loading"}', "model is loading"),
         (b'{"choices": []}', "the reply does not follow the OpenAI protocol (no choices)"),
         (b"not JSON", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
-        (b"null", ""),
-        (b'{"choices": {"a": 1}}', ""),
-        (b'{"choices": [null]}', ""),
-        (b"\xff\xfe{", ""),
         (b"[" * 100_000, ""),
         (body_with({"role": "assistant", "content": ""}), "the model's reply was empty"),
-        (
-            body_with({"role": "assistant", "content": [{"type": "thinking", "text": "Hm."}]}),
-            "the model's reply was empty",
-        ),
         (
             body_with({"role": "assistant", "content": "Hm.</think>"}),
             "the model's reply was empty: it sent nothing but its thoughts",
         ),
-        (b'{"choices": [{"message": {"content": {"text": "a"}}}]}', "the model's reply was empty"),
     ],
 )
 def test_a_reply_that_is_none(body, error):
@@ -287,7 +249,6 @@ def test_a_reply_that_does_not_say_what_it_cost(content):
     [
         ("  ", "MISTRAL_API_KEY is not set"),
         ("sk-one\nsk-two", "holds characters that no key has"),
-        ("sk-ü", "holds char"),
     ],
 )
 def test_a_key_that_is_none_is_refused_before_any_request(key, said, monkeypatch):
@@ -298,15 +259,12 @@ def test_a_key_that_is_none_is_refused_before_any_request(key, said, monkeypatch
     assert "MISTRAL_API_KEY" in str(error.value) and "sk-" not in str(error.value)
 
 
-@pytest.mark.parametrize(("variable", "key"), [("", None), ("NO_SUCH_KEY", None), ("TEST_API_KEY", f" {KEY}\n")])
+@pytest.mark.parametrize(("variable", "key"), [("", None), ("TEST_API_KEY", f" {KEY}\n")])
 def test_a_server_on_this_machine_needs_no_key(variable, key, monkeypatch):
     if key:
         monkeypatch.setenv(variable, key)
     with ModelServer(reply="yes", key=KEY if key else None) as server:
         assert answers(chat_at(server.url, variable), asked())[0].text == "yes"
-    with ModelServer(key=KEY) as server:
-        [error] = answers(chat_at(server.url, ""), asked())
-    assert "name its variable in key_variable" in str(error)
 
 
 # Vectors
@@ -314,7 +272,7 @@ def test_a_server_on_this_machine_needs_no_key(variable, key, monkeypatch):
 
 @pytest.mark.parametrize(
     "data",
-    ["5", "[{}]", '[{"index": 0, "embedding": "abc"}]', '[{"index": 0, "embedding": []}]', "[" * 100_000],
+    ["[{}]", '[{"index": 0, "embedding": []}]', "[" * 100_000],
 )  # fmt: skip
 def test_vectors_of_another_shape(data):
     with ModelServer(reply=f'{{"data": {data}}}'.encode()) as server:

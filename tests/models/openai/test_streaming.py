@@ -15,15 +15,17 @@ REQUEST = Request((ChatMessage("user", "Hello?"),))
 LONG = "One two\n\nthree — 🙂 four."
 
 
-def ask(server, monkeypatch, shown, timeout=60, request=REQUEST):
-    """Return the reply, and append its parts to `shown`."""
+def ask(server, monkeypatch, shown, timeout=60, request=REQUEST, before=None):
+    """Return the reply, and append its parts to `shown`; before: a request that is made first."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
     async def talk():
         model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"], RequestLimits(timeout, max_retries=0))
         try:
-            return await model.reply(request, shown.append if shown is not None else None)
+            if before:
+                await model.reply(before)
+            return await model.reply(request, shown.append)
         finally:
             await model.close()
 
@@ -74,18 +76,7 @@ def test_thoughts_without_their_first_tag_are_waited_for_once_they_are_known(mon
     """The chat templates of some models put the tag into the prompt."""
     shown = []
     with ModelServer("Hm, one. Or two.\n</think>\n\n" + LONG) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-
-        async def talk():
-            model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"])
-            await model.reply(REQUEST)
-            try:
-                return await model.reply(REQUEST, shown.append)
-            finally:
-                await model.close()
-
-        assert asyncio.run(talk()).text == LONG
+        assert ask(server, monkeypatch, shown, before=REQUEST).text == LONG
     assert "".join(shown) == LONG
     assert len(shown) > 3
 
