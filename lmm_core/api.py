@@ -177,7 +177,7 @@ async def aask(
     question: str, folder: str | Path = ".", model: str = "", type: str = "", logger: LoggerBase | None = None
 ) -> Answer:
     """Return what `ask` does, in asynchronous code."""
-    from .retrieve.answer import make_conversation, not_checked
+    from .retrieve.answer import make_conversation
     from .retrieve.library import Library
     from .retrieve.tools import Tools
     from .settings.models import Models
@@ -187,8 +187,6 @@ async def aask(
     project, models = load_project(Path(folder) / "-"), Models(model, warn=warn)
     library = Library(project, models)
     try:
-        if without := not_checked(project, models):
-            warn(without)
         return await make_conversation(project, models, library, tools=Tools(library)).ask(_asked(question), type=type)
     finally:
         await library.close()

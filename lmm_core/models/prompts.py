@@ -54,7 +54,7 @@ def instructions() -> list[str]:
     """Return our instructions to models, without the fields."""
     prompts = [value for value in globals().values() if isinstance(value, Prompt)]
     systems = [prompt.system for prompt in (*prompts, annotate_prompt(("questions", "summary")))]
-    texts = [*systems, SYSTEM, RULES, USE_TOOLS, TEACHER, ON_TOPIC]
+    texts = [*systems, SYSTEM, RULES, USE_TOOLS, TEACHER]
     return [re.sub(r"\{\w+\}", "\n", text) for text in texts]
 
 
@@ -108,20 +108,6 @@ def annotate_prompt(keys: tuple[str, ...], own: Mapping[str, str] = NOTHING_OWN)
 
 
 QUERIES = _prompt("queries", _object_schema(queries={"type": "array", "items": {"type": "string"}}), max_tokens=400)
-ON_TOPIC, ON_TOPIC_AGAIN = (_TEXTS["queries"][name] for name in ("on_topic", "on_topic_again"))
-
-
-def with_topic_check(request: Request, subjects: Sequence[str]) -> Request:
-    """Extend a request for queries by a check against the subjects."""
-    first, *between, last = request.messages
-    subject_list = enclose("subjects", "\n".join(f"- {subject}" for subject in subjects))
-    schema = dict(request.schema or {})
-    schema["properties"] = {"on_topic": {"type": "boolean"}, **schema.get("properties", {})}
-    schema["required"] = ["on_topic", *schema.get("required", [])]
-    checked = replace(first, content=first.content + ON_TOPIC.format(subjects=subject_list))
-    repeated = replace(last, content=last.content + ON_TOPIC_AGAIN)
-    return replace(request, messages=(checked, *between, repeated), schema=schema)
-
 
 _GRADE = _object_schema(number={"type": "integer"}, grade={"type": "integer"})
 RERANK = _prompt("rerank", _object_schema(grades={"type": "array", "items": _GRADE}))
@@ -130,7 +116,7 @@ RERANK = _prompt("rerank", _object_schema(grades={"type": "array", "items": _GRA
 # Texts of writers, between tags
 
 # Tags of our prompts; no others are escaped
-_TAGS = "source|notes|outline|passage|question|earlier|subjects|text|around|asked|teacher"
+_TAGS = "source|notes|outline|passage|question|earlier|text|around|asked|teacher"
 _TAG_START = re.compile(rf"<(?=\\*\s*/?\s*(?:{_TAGS})\b)", re.I)
 
 

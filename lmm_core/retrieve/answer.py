@@ -36,10 +36,6 @@ ROOM_FOR_REPLY = 4_000  # tokens of a request reserved for the answer
 NEAREST = 3  # sections named without an answer
 AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
-NOT_CHECKED = (
-    '[ask] off_topic = "refuse" has no effect without a model, since no model tells what a question is about; '
-    "the best matches are shown"
-)
 Cite = Callable[[tuple["CitedSource", ...]], None]
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
 
@@ -55,8 +51,7 @@ class Answer:
     by: who answered
     notes: remarks, such as dropped citations
     nearest: sections near an unanswered question
-    types: available types of material
-    off_topic: rejected, as about no subject of the course"""
+    types: available types of material"""
 
     question: str
     text: str
@@ -68,7 +63,6 @@ class Answer:
     notes: tuple[str, ...] = ()
     nearest: tuple[Ranked, ...] = ()
     types: tuple[str, ...] = ()
-    off_topic: bool = False
 
 
 class BrokenAnswer(ModelError):
@@ -122,8 +116,6 @@ class Conversation:
 
         cite: called with the sources before a part with a new citation is shown."""
         show = show or (lambda part: None)
-        if retrieval.off_topic:
-            return self._off_topic_answer(question, retrieval, context)  # nor is it part of later requests
         if self.asker is None:
             answer = matches_answer(question, retrieval, context)
             show(answer.text)
@@ -137,13 +129,6 @@ class Conversation:
                 raise
         self.history.append((question, answer.text))
         return answer
-
-    def _off_topic_answer(self, question: str, retrieval: Retrieval, context: Context) -> Answer:
-        """Return the off-topic answer with the nearest sections, in case the check is wrong."""
-        by = self.asker.model.name if self.asker else STAND_IN_NAME
-        return Answer(
-            question, "", context.sources, (), False, by, context, (), _nearest(retrieval), _kinds(retrieval), True
-        )
 
     def request(self, question: str, retrieval: Retrieval, context: Context) -> Request:
         values = {
@@ -389,7 +374,6 @@ def make_conversation(
             _reranker(project, models, chats),
             models.warn,
             patience,
-            checks=chats and bool(ask.refused_beside),
         ),
         asker,
         tools if asker else None,
@@ -401,21 +385,12 @@ def make_conversation(
 
 
 def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | None:
-    """Return the model for queries, with the configured subject check."""
-    ask, has_aux = project.ask, models.name(project, "aux").source != STAND_IN
-    if not chats or not (ask.refused_beside or (has_aux and ask.queries != "keywords")):
+    """Return the model for queries, if one is named."""
+    if not chats or models.name(project, "aux").source == STAND_IN or project.ask.queries == "keywords":
         return None
     from .models import ModelQueries
 
-    if ask.refused_beside:
-        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside)
     return ModelQueries(models.asker(project, "aux"))
-
-
-def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
-    """Return a warning if the configured subject check has no model, else ""."""
-    chats = with_model and models.name(project, "major").source != STAND_IN
-    return NOT_CHECKED if project.ask.refused_beside and not chats else ""
 
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:

@@ -1,12 +1,8 @@
-"""Models that help a search: one writes further queries for a question, others rerank the passages.
-
-The reply with queries may check the question against the course's subjects, too.
-"""
+"""Models that help a search: one writes further queries for a question, others rerank the passages."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,45 +10,31 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..errors import ModelError
 from ..indexing.passages import Passage
 from ..models.chat import Asker
-from ..models.prompts import QUERIES, RERANK, as_data, enclose, with_topic_check
+from ..models.prompts import QUERIES, RERANK, as_data, enclose
 from ..models.replies import find_value
-from .search import MOST_CHARACTERS, OffTopic
+from .search import MOST_CHARACTERS
 
 if TYPE_CHECKING:
     from ..models.embedders.fastembed_models import CrossEncoder
 
 MOST_QUERIES = 4  # in addition to the question
 MOST_EARLIER = 3  # previous questions in the prompt
-MOST_CHECKED = 10_000  # of a question under subject check: all that a model will receive
-# Anywhere in a reply: a question may have injected another object before
-_DENIED = re.compile(r'"on_topic"\s*:\s*false')
 
 
 @dataclass
 class ModelQueries:
-    """A model that generates queries.
-
-    A follow-up question is replaced by self-contained queries. subjects: of the course, to refuse other questions;
-    prompt: custom instructions."""
+    """A model that generates queries. A follow-up question is replaced by self-contained queries."""
 
     asker: Asker
-    subjects: Sequence[str] = ()
 
     async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
         """Return distinct queries, including the question where useful. earlier: previous questions.
 
-        Raise ModelError, or OffTopic if the subject is checked."""
-        most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # check all that will be seen
+        Raise ModelError."""
         before = "\n".join(previous[:MOST_CHARACTERS] for previous in earlier[-MOST_EARLIER:])
-        values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
-        request = QUERIES.request(values)
         question = question[:MOST_CHARACTERS]
-        if not self.subjects:
-            queries = await self.asker.ask(request, _read_queries)
-        elif (checked := await self.asker.ask(with_topic_check(request, self.subjects), _read_checked)) is None:
-            raise OffTopic
-        else:
-            queries = checked
+        values = {"question": as_data(question), "earlier": as_data(before), "most": str(MOST_QUERIES)}
+        queries = await self.asker.ask(QUERIES.request(values), _read_queries)
         own = [] if earlier and queries else [question]
         return list(dict.fromkeys([*own, *queries]))
 
@@ -64,18 +46,6 @@ def _read_queries(text: str) -> list[str]:
         raise ModelError("the reply holds no list of queries")
     queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in value if isinstance(query, str)]
     return [query for query in queries if query][:MOST_QUERIES]
-
-
-def _read_checked(text: str) -> list[str] | None:
-    """Return the queries in a reply, or None if off topic.
-
-    Raise ModelError unless clearly on topic: a question may try to mislead the model."""
-    on_topic = find_value(text, "on_topic")
-    if not isinstance(on_topic, bool):
-        raise ModelError("the reply does not say whether the question is on topic")
-    if not on_topic or _DENIED.search(text):
-        return None
-    return _read_queries(text)
 
 
 # Reranking

@@ -42,17 +42,9 @@ ENOUGH = 0.9
 BY_QUESTION = "searching by the question alone"
 BY_WORDS = "searching by words alone"
 NOT_RERANKED = "not reranked"
-NOT_CHECKED = "it was not checked whether the question is about a subject of the course, so it was not answered"
 PASSAGE = "passage"  # payload key of the best span
 
 Help = TypeVar("Help")
-
-
-class OffTopic(RetrieveError):
-    """A question outside the course's subjects."""
-
-    def __init__(self) -> None:
-        super().__init__("the question is about no subject of the course")
 
 
 @dataclass(frozen=True)
@@ -62,8 +54,7 @@ class Retrieval:
     text: the question without type keywords
     type: the requested type, or ""
     material: the documents found, or all
-    missed: failed parts of the search, in words
-    off_topic: outside the course's subjects"""
+    missed: failed parts of the search, in words"""
 
     question: str
     text: str
@@ -75,7 +66,6 @@ class Retrieval:
     material: Material
     lexical: LexicalIndex
     missed: tuple[str, ...] = ()
-    off_topic: bool = False
 
 
 @dataclass
@@ -83,15 +73,13 @@ class Retriever:
     """A search in a library.
 
     A question's own words are searched for first; the model of `queries` is asked only where they find too little.
-    If it or the reranker fails, or takes longer than `patience` seconds, `warn` is called, and the search goes on.
-    checks: that model decides whether a question is about a subject of the course; its failure is an error then."""
+    If it or the reranker fails, or takes longer than `patience` seconds, `warn` is called, and the search goes on."""
 
     library: Library
     queries: ModelQueries | None = None
     reranker: Reranker | None = None
     warn: Callable[[str], None] = lambda message: None
     patience: float | None = None
-    checks: bool = False
 
     async def retrieve(
         self, question: str, type: str = "", earlier: Sequence[str] = (), whole: bool = False
@@ -114,14 +102,10 @@ class Retriever:
         type = known_type(type, words.statistics) or query.type
         missed: list[str] = []
         search = _Search([library], words, query.text, type, lambda why: self._note_failure(BY_WORDS, why, missed))
-        off_topic = False
-        if not (self.checks or earlier or type):
+        if not (earlier or type):
             await search.run([query.text])
         if not search.suffices():
-            try:
-                queries = await self._model_queries(query.text, earlier, missed)
-            except OffTopic:
-                queries, off_topic = None, True
+            queries = await self._model_queries(query.text, earlier, missed)
             await search.run(queries or plain_queries(query.text, words.language, earlier))
         spans, lexical = search.spans, search.lexical
         if type and query.text == type and not spans:  # any match will do
@@ -132,17 +116,14 @@ class Retriever:
         sections = rank_sections(best, lexical.material)
         return Retrieval(
             question, query.text, type, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
-            lexical.material, lexical, tuple(missed), off_topic,
+            lexical.material, lexical, tuple(missed),
         )  # fmt: skip
 
     async def _model_queries(self, text: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
-        """Return the model's queries, or None on failure. Raise OffTopic, and ModelError if it checks subjects."""
+        """Return the model's queries, or None without a model and on failure."""
         if self.queries is None:
             return None
-        queries = await self._try_model(self.queries.expand(text, earlier), BY_QUESTION, missed)
-        if queries is None and self.checks:
-            raise ModelError(NOT_CHECKED)
-        return queries
+        return await self._try_model(self.queries.expand(text, earlier), BY_QUESTION, missed)
 
     async def _reranked(
         self, text: str, spans: list[Span], material: Material, missed: list[str]

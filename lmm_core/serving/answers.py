@@ -165,8 +165,7 @@ class Answers:
         except asyncio.CancelledError as error:
             recorded.end("broken" if SLOW in error.args else "stopped")
             raise
-        off_topic = self.project.serve.off_topic if answer.off_topic else ""
-        tell("done", answer_data(answer, found.missed, off_topic) | {"id": recorded.id})
+        tell("done", answer_data(answer, found.missed) | {"id": recorded.id})
         recorded.end(outcome_of(answer), answer)
 
     async def judge(self, judgement: Judgement) -> None:
@@ -246,13 +245,12 @@ def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
     return {**_place(hit.titles, hit), **page, "types": hit.types, "text": _cut(hit.text) if open_text else ""}
 
 
-def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "") -> dict[str, Any]:
+def answer_data(answer: Answer, missed: Sequence[str] = ()) -> dict[str, Any]:
     """Return the final event of an answer.
 
     missed: unavailable search features"""
     return {
         "answered": answer.answered,
-        "off_topic": off_topic,
         "cited": answer.cited,
         "notes": [*missed, *answer.notes],
         "nearest": [_place(ranked.section.titles, ranked.section) for ranked in answer.nearest],

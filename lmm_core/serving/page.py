@@ -25,7 +25,7 @@ HEADERS = {"Cache-Control": "no-cache"}
 EXAMPLES = 3  # questions
 _FOLDER = Path(__file__).parent
 ABOUT = (
-    "title", "greeting", "empty", "too_long", "off_topic", "language", "record", "keep_days", "privacy",
+    "title", "greeting", "empty", "too_long", "language", "record", "keep_days", "privacy",
 )  # fmt: skip
 
 
@@ -68,7 +68,6 @@ def with_our_texts(options: ServeOptions, language: str = "", course: str = "") 
         options,
         title=options.title or course or ours["title"],
         empty=ours["empty"],
-        off_topic=ours["off_topic"],
         too_long=ours["too_long"].replace("{most}", str(options.max_question)),
         language=language,
     )

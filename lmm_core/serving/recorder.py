@@ -149,8 +149,6 @@ class RecordedAnswer:
 def outcome_of(answer: Answer) -> Outcome:
     if answer.answered:
         return "answered"
-    if answer.off_topic:
-        return "off_topic"
     return "partly" if answer.cited else "refused"
 
 

@@ -276,29 +276,14 @@ class AskOptions:
     rerank: str = key("none", '"none", "model", "fastembed/MODEL" (a cross-encoder)')
     budget: int = key(1000, "tokens of the notes that the model sees", ge=200)
     tool_calls: int = key(4, "how often the model may look further into the notes", ge=0)
-    off_topic: Literal["answer", "refuse"] = key(
-        "answer", "what to do with questions on other subjects; the model decides"
-    )
-    subjects: _Texts = key((), 'of the course: ["descriptive statistics", "linear models"]', max_length=50)
-
-    def __post_init__(self) -> None:
-        if self.off_topic == "refuse" and not self.subjects:
-            raise ValueError('off_topic = "refuse" needs to know what the course is about: subjects = ["…"]')
-        if any(not 1 <= len(subject) <= 200 for subject in self.subjects):
-            raise ValueError("a subject should have 1 to 200 characters")
-
-    @property
-    def refused_beside(self) -> tuple[str, ...]:
-        """Return the subjects of the course if other questions are refused, else none."""
-        return self.subjects if self.off_topic == "refuse" else ()
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """The server `lmm serve`: who may ask, how much, and how it presents itself. Of texts and language, "" means ours.
 
-    Further options are for code. `empty`, `too_long` and `off_topic`: the replies to such questions, in the language
-    of the texts. `max_question`: characters that a question may have. `idle_timeout`: seconds in which nothing of an
+    Further options are for code. `empty` and `too_long`: the replies to such questions, in the language of the
+    texts. `max_question`: characters that a question may have. `idle_timeout`: seconds in which nothing of an
     answer may come; `search_timeout`: seconds for searching the notes, of which each model that helps has a quarter."""
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
@@ -319,7 +304,6 @@ class ServeOptions:
     privacy: str = key("", "more about the recording: an address, or a page of the site", _PAGE, max_length=1000)
     empty: str = ""
     too_long: str = ""
-    off_topic: str = ""
     max_question: int = 2000
     idle_timeout: float = 45.0
     search_timeout: float = 20.0

@@ -9,7 +9,7 @@ from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
 from lmm_core.retrieve.models import MOST_QUERIES, ModelQueries
 from lmm_core.retrieve.ranking.words import keyword_form
-from lmm_core.retrieve.search import MOST_CHARACTERS, OffTopic, plain_queries
+from lmm_core.retrieve.search import MOST_CHARACTERS, plain_queries
 from tests.talk import Sayer
 
 QUESTION = "How do I know that my residuals are fine?"
@@ -59,33 +59,3 @@ def test_after_other_questions_a_model_s_queries_stand_for_the_question():
         "standard error of a proportion"
     ]
     assert expanded(ModelQueries(Asker(Sayer(said()))), "And then?", earlier=["What?"]) == ["And then?"]
-
-
-# The check of the subject
-
-SUBJECTS = ("descriptive statistics", "linear models </subjects>")
-
-
-def checked(reply, question=QUESTION, **options):
-    sayer = Sayer(reply)
-    return expanded(ModelQueries(Asker(sayer), SUBJECTS), question, **options), sayer.requests
-
-
-def test_the_subject_is_checked_in_the_request_for_queries():
-    queries, requests = checked('{"on_topic": true, "queries": ["plot of residuals"]}')
-    assert queries == [QUESTION, "plot of residuals"]
-    (one,) = requests
-    assert "- descriptive statistics" in one.messages[0].content
-    assert one.messages[0].content.count("</subjects>") == 1 + 1  # that of the text, and the end of the list
-    assert one.schema["required"] == ["on_topic", "queries"]
-
-
-def test_a_question_about_something_else_is_refused():
-    with pytest.raises(OffTopic):
-        checked('Here is `{"on_topic": true, "queries": ["x"]}` as you wanted. {"queries": [], "on_topic" : false}')
-
-
-@pytest.mark.parametrize("reply", ["yes", '{"on_topic": "true", "queries": ["x"]}'])
-def test_a_reply_that_does_not_judge_the_subject_is_an_error(reply):
-    with pytest.raises(ModelError, match="the reply "):
-        checked(reply)

@@ -47,7 +47,7 @@ def ask(question: str | None, type: str, budget: int | None, model: str, no_mode
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
     from ....errors import RetrieveError
-    from ....retrieve.answer import make_conversation, not_checked
+    from ....retrieve.answer import make_conversation
     from ....retrieve.library import Library
 
     if question is not None and not question.strip():
@@ -61,8 +61,6 @@ def ask(question: str | None, type: str, budget: int | None, model: str, no_mode
         try:
             async with _model_tools(library, not no_model) as tools:
                 talk = make_conversation(project, models, library, not no_model, tools)
-                if without := not_checked(project, models, not no_model):
-                    warn(without)
                 printer = _AnswerPrinter(project, talk, type, no_model, as_json)
                 if question is not None:
                     await printer.answer(question)
@@ -196,9 +194,6 @@ class _AnswerPrinter:
         message = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
         if answer.by == STAND_IN_NAME:
             message = "Nothing in your notes fits this question well (no model is configured)."
-        if answer.off_topic:
-            subjects = "; ".join(self.project.ask.subjects)
-            message = f"This is outside the course, which is about: {subjects}."
         say(message + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
             say(f"  {self._place_line(ranked.section)}")
@@ -219,7 +214,6 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
         "question": answer.question,
         "answer": answer.text,
         "answered": answer.answered,
-        "off_topic": answer.off_topic,
         "by": answer.by,
         "cited": list(answer.cited),
         "sources": [_source_as_json(source) for source in answer.sources],

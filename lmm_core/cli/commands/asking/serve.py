@@ -14,7 +14,6 @@ import click
 
 from ....errors import LmmError
 from ....logging import one_line, put, say
-from ....retrieve.answer import not_checked
 from ....retrieve.library import Library
 from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ....settings.models import Models
@@ -83,8 +82,6 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
 
     models = _served_models(project, model)
     by = models.check(project)
-    if without := not_checked(project, models):
-        _say(without)
     size, language = asyncio.run(_read_size(Library(project, models, project.serve.patience)))
     project = replace(
         project, serve=_shared(with_our_texts(project.serve, language, course_title(project.root)), workers)

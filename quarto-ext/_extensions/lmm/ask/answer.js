@@ -122,7 +122,7 @@
     draw(turn);
   }
 
-  const pick = ({ answered = true, cited = [], notes = [], nearest = [], types = [], by = "", off_topic = "", id = "" }) => ({ answered, cited, notes, nearest, types, by, off_topic, id });
+  const pick = ({ answered = true, cited = [], notes = [], nearest = [], types = [], by = "", id = "" }) => ({ answered, cited, notes, nearest, types, by, id });
 
   function fail(turn, error, signal) {
     turn.state = signal.aborted && !(signal.reason instanceof Refused) ? "stopped" : "broken";
@@ -196,7 +196,7 @@
     const note = (text) => el("p", { class: "lmm-ask-notice" }, text);
     if (turn.state === "open") return turn.answer ? [] : [el("p", { class: "lmm-ask-quiet" }, t("thinking"))];
     if (turn.state === "done") {
-      const nothing = turn.off_topic || t(isBestMatches(turn) ? "lookedFor" : "noAnswer");
+      const nothing = t(isBestMatches(turn) ? "lookedFor" : "noAnswer");
       const said = [...(turn.answered || turn.answer.trim() ? [] : [nothing]), ...turn.notes];
       return said.map((text) => el("p", { class: "lmm-ask-quiet" }, String(text)));
     }
