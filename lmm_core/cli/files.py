@@ -28,7 +28,6 @@ from .session import SavedFiles
 WOULD = "would be "  # prefix with `--check` and `--diff`
 FILES_AT_ONCE = 16
 NO_TALLIES: Mapping[Path, Tally] = MappingProxyType({})
-NO_DETAILS: Mapping[Path, str] = MappingProxyType({})
 
 
 @dataclass
@@ -60,13 +59,12 @@ def rewrite(
     quiet: bool = False,
     models: Models | None = None,
     tallies: Mapping[Path, Tally] = NO_TALLIES,
-    details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
 ) -> None:
     """Process the blocks of all files, write each file when ready, and exit.
 
     done: participle for the report ("annotated")
-    tallies, details: shown for changed files
+    tallies: shown for changed files
     With `check`, the exit status is 1 if a file would change."""
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
@@ -81,7 +79,7 @@ def rewrite(
         return text != file.text
 
     verb = f"{WOULD}{done}" if check or diff else done
-    outcomes = for_each(paths, rewrite_file, verb, as_json, quiet, models, tallies, details, finder)
+    outcomes = for_each(paths, rewrite_file, verb, as_json, quiet, models, tallies, finder)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)
@@ -95,7 +93,6 @@ def for_each(
     quiet: bool = False,
     models: Models | None = None,
     tallies: Mapping[Path, Tally] = NO_TALLIES,
-    details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
 ) -> list[FileOutcome]:
     """Run `work_on` on all files concurrently, print the results, and close the models.
@@ -107,24 +104,16 @@ def for_each(
     outcomes = run(_work_on_all(files, work_on, quiet, models))
     if as_json:
         beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
-        print_json([_as_json(outcome, details) for outcome in (*beside, *outcomes)])
+        print_json([asdict(outcome) for outcome in (*beside, *outcomes)])
     elif not quiet:
-        _print_outcomes(outcomes, verb, tallies, details, cost(models, began))
+        _print_outcomes(outcomes, verb, tallies, cost(models, began))
     return outcomes
 
 
-def _as_json(outcome: FileOutcome, details: Mapping[Path, str]) -> dict[str, Any]:
-    detail = details.get(Path(outcome.path)) if outcome.changed else None
-    return asdict(outcome) | ({"detail": detail} if detail else {})
-
-
-def _print_outcomes(
-    outcomes: Sequence[FileOutcome], verb: str, tallies: Mapping[Path, Tally], details: Mapping[Path, str], cost: str
-) -> None:
+def _print_outcomes(outcomes: Sequence[FileOutcome], verb: str, tallies: Mapping[Path, Tally], cost: str) -> None:
     changed = [(outcome.path, _describe_change(outcome, verb, tallies)) for outcome in outcomes if outcome.changed]
     for name, became in changed:
-        detail = details.get(Path(name))
-        say(f"{became}: {name}{f': {detail}' if detail else ''}", err=True)
+        say(f"{became}: {name}", err=True)
     sum_up, complete = total(tallies.values()), sum(became == verb for _, became in changed)
     say(f"{complete} of {len(outcomes)} files {verb}{sum_up.by_annotators}{cost}", err=True)
     if sum_up.left_out:

@@ -54,16 +54,10 @@ def why_unlike(name: str, stored: Mapping[str, Any], current: Mapping[str, Any])
     """Return a message if an index has another version or other models, else ""."""
     if is_later(stored):
         return f"The index {name!r} was made by a later version of LM markdown. Update this one."
-    if differences := describe_differences(stored, current):
-        return (
-            f"The index {name!r} was made otherwise ({differences}). Configure what it was made with ([embeddings] in "
-            "config.toml), or index its folder under another name."
-        )
     if is_earlier(stored):
-        return (
-            f"The index {name!r} was made by an earlier version of LM markdown. Run `lmm md-index` on its folder, "
-            "which makes it anew."
-        )
+        return f"The index {name!r} was made by an earlier version. Run `lmm md-index` on its folder."
+    if differences := describe_differences(stored, current):
+        return f"The index {name!r} was made otherwise ({differences}). Configure that, or index under another name."
     return ""
 
 

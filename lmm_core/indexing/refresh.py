@@ -48,9 +48,10 @@ from .records import (
     write_record,
     write_statistics,
 )
-from .sources import STDIN, NotesReader, Reader, annotate_document, check_docids, is_gone, read_indexed
+from .sources import STDIN, NotesReader, annotate_document, check_docids, is_gone, read_indexed
 
 if TYPE_CHECKING:  # loaded only if there are texts to cut
+    from ..crawl.reader import WindowReader
     from .chunks import Chunk
     from .documents import Encoded
 
@@ -85,7 +86,7 @@ class Refresh:
     rules_of: Callable[[Path], KnitRules] | None = None
     is_left_out: Callable[[Path], bool] = lambda path: False
     rebuild: bool = False
-    reader: Reader | None = None
+    reader: NotesReader | WindowReader | None = None
     written: Callable[[Sequence[Point]], None] = lambda points: None
     repairs: bool = False
     encoder: Encoder | None = field(default=None, init=False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..errors import MarkdownError, StoreError
 from ..files.walk import name_problem, shown_name
@@ -63,28 +63,16 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
     return file
 
 
-class Reader(Protocol):
-    """The protocol that makes chunks of files."""
-
-    def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
-        """Return the hash of everything that a file's chunks depend on."""
-
-    def docid(self, file: MarkdownFile) -> str | None:
-        """Return the id of a file's chunks, or None without chunks."""
-
-    def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
-        """Return a file's chunks, or None if there are none, which is reported."""
-
-
 @dataclass
 class NotesReader:
-    """A reader of notes. rules_of: a file's knit rules, by default the project's."""
+    """A reader that makes chunks of notes. rules_of: a file's knit rules, by default the project's."""
 
     project: Project
     rules_of: Callable[[Path], KnitRules] | None = None
     _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)
 
     def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
+        """Return the hash of everything that a file's chunks depend on."""
         project = self._project_of(file.path)
         if project.rules not in self._settings:
             self._settings[project.rules] = _settings_of(project, encoder)

@@ -6,20 +6,15 @@ the collection, never used as paths.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import time
 import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Annotated, Any
 
 from ..errors import ToolError
-from ..indexing.collection import index_info
 from ..indexing.passages import Material, Passage, Section, merge, place, repeated
 from ..logging import one_line, printable
 from .library import Library
@@ -142,26 +137,6 @@ LIBRARY_TOOLS: Mapping[Function, str] = {
     next_section: "Read the next section",
     mentions: "Find all mentions of a term",
 }  # with their titles
-
-
-def status_tool(library: Library) -> Function:
-    """Return the tool that says what is indexed."""
-
-    async def status() -> Result:
-        """Say what is indexed: how many documents, since when, where, and with which models."""
-        async with library.use() as opened:
-            info = await asyncio.to_thread(index_info, library.project, opened.store)
-            types = dict(sorted((await opened.material()).types.items()))
-        status_of_index = {
-            key: value for key, value in asdict(info).items() if key not in ("others", "written") and value is not None
-        }
-        if info.written:
-            status_of_index["written"] = datetime.fromtimestamp(info.written, UTC).isoformat(timespec="seconds")
-            status_of_index["age_hours"] = round((time.time() - info.written) / 3600, 1)
-        model = str(library.models.name(library.project, "major"))
-        return {**status_of_index, "types": types, "model": model, "summary": info.summary()}
-
-    return status
 
 
 def _check_filled(name: str, value: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -25,7 +25,6 @@ from ..retrieve.search import Retrieval, Retriever, UnknownType
 from ..retrieve.tools import Tools
 from ..settings.models import Models
 from ..settings.project import Project
-from ..study.outline import make_outline
 from .log import Log
 from .questions import Question
 from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of
@@ -194,12 +193,6 @@ class Answers:
             for passage in retrieval.passages[:limit]
         ]
         return {"query": retrieval.text, "type": retrieval.type, "hits": hits}
-
-    async def outline(self) -> dict[str, Any]:
-        """Return titles, places and summaries of all sections. Raise HTTPException."""
-        material = await self.read(Library.material)
-        entries = await asyncio.to_thread(make_outline, material)
-        return {"sections": [asdict(entry) for entry in entries], "types": dict(sorted(material.types.items()))}
 
     async def health(self) -> dict[str, Any]:
         """Return the size and time of the index. Raise HTTPException."""

@@ -36,7 +36,7 @@ BUSY = 2.0  # seconds to wait when the server is busy
 PATIENCE = 1.0  # seconds to wait for a slot
 HITS = 6
 SITE_POLICY = "base-uri 'self'; object-src 'self'; frame-ancestors 'self'"
-API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", SITE, "/")
+API = ("/ask", "/judge", "/search", "/health", "/about", SITE, "/")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,6 @@ class _Routes:
             Route("/ask", self.ask, methods=["POST"]),
             Route("/judge", self.judge, methods=["POST"]),
             Route("/search", self.search),
-            Route("/outline", self.outline),
             Route("/health", self.health),
             Route("/about", self.about),
             Route("/", self.home),
@@ -142,9 +141,6 @@ class _Routes:
             raise HTTPException(400, f"k should be a number from 1 to {MOST_HITS}.")
         query = checked_text(asked.get("q", ""), self.options)
         return JSONResponse(await self.answers.search(query, asked.get("type", "")[:most], int(limit)))
-
-    async def outline(self, request: Request) -> Response:
-        return JSONResponse(await self.answers.outline())
 
     async def health(self, request: Request) -> Response:
         return JSONResponse(await self.answers.health())

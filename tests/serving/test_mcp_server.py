@@ -30,7 +30,6 @@ MARKDOWN = {
     "markdown_search",
     "markdown_read",
     "index_markdown_docs",
-    "status",
 }  # tests/cli/test_folder_commands.py calls these
 
 
@@ -114,7 +113,7 @@ def test_it_is_started_anywhere_with_the_folder_of_the_notes(own_course, tmp_pat
 
     async def work():
         async with stdio(tmp_path / "elsewhere", "--project", str(own_course.resolve())) as client:
-            return (await asked(client, "status"))["documents"]
+            return len((await asked(client, "outline", level=0))["sections"])
 
     assert asyncio.run(work()) == 1
     assert "does not exist" in lmm("mcp --project none", status=2)[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ...logging import say
-from ...scan.documents.passes import AnnotationClearing
+from ...scan.documents.passes import clear_annotations
 from ...scan.documents.talk import ConversationWork, clear_work, decide
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
@@ -94,8 +94,8 @@ def clear(
     if corrected and not annotations:
         raise click.UsageError("--all is about annotations: add --annotations")
     if annotations:
-        work = AnnotationClearing(corrected)
-        rewrite(paths, work.finish, check, diff, as_json, "cleared", details=work.details, finder=finder)
+        work = clear_annotations(corrected)
+        rewrite(paths, work, check, diff, as_json, "cleared", finder=finder)
     else:
         rewrite(paths, clear_work(edits), check, diff, as_json, "cleared", finder=finder)
 

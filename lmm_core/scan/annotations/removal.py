@@ -35,7 +35,6 @@ class Removal:
 
     corrected: bool
     logger: LoggerBase
-    count: int = field(default=0, init=False)
     _tree: HeadingNode = field(default_factory=HeadingNode, init=False)
     _frozen: set[int] = field(default_factory=set, init=False)
     _leaving: dict[int, set[str]] = field(default_factory=dict, init=False)
@@ -52,12 +51,11 @@ class Removal:
         nodes = [node for node in traverse(tree) if node.metadata]
         self._leaving = {id(node): set(self._find_leaving(node)) for node in nodes}
         edited: dict[int, MetadataBlock | None] = {}
-        counts: dict[int, int] = {}
         for node in nodes:
             for block in node.metadata:
                 changes = {} if id(block) in originals.regions else self._changes(node, block)
-                if changes and self._edit(block, changes, edited):
-                    counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
+                if changes:
+                    self._edit(block, changes, edited)
         try:
             cleared, stayed = take_out(blocks, edited, self._tight)
         except MarkdownError as error:
@@ -67,19 +65,17 @@ class Removal:
             self.logger.error(
                 "this block is kept: without it, what follows would be read as something else", block_left.line
             )
-        self.count = sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
         return cleared
 
-    def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> bool:
+    def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> None:
         try:
             body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
         except MarkdownError as error:
             self.logger.error(f"not cleared: {error}", block.line)
-            return False
+            return
         if changes.get(TIGHT) is DELETED:
             self._tight.add(id(block))
         edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
-        return True
 
     def _find_leaving(self, node: Node) -> Iterator[str]:
         hashes = read_hashes(node.properties)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...arguments import validated
 from ...errors import MarkdownError, ModelError
 from ...files.outputs import MARKDOWN, check_output, write_output
-from ...logging import ConsoleLogger, LoggerBase, counted, in_file
+from ...logging import ConsoleLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
 from ...markdown.edits import broken_edits
 from ...markdown.files import MarkdownFile, read_markdown, write_markdown
@@ -156,21 +156,15 @@ def convert_work(to: Spelling) -> Work:
     return work
 
 
-@dataclass
-class AnnotationClearing:
-    """The work of removing annotations; `details` count them by file."""
+def clear_annotations(corrected: bool) -> Work:
+    """Return the work of removing annotations."""
 
-    corrected: bool = False
-    details: dict[Path, str] = field(default_factory=dict, init=False)
-
-    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """Return the blocks without annotations."""
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         from ..annotations.removal import Removal
 
-        removal = Removal(self.corrected, logger)
-        cleared = removal.apply(blocks)
-        self.details[file.path] = counted(removal.count, "annotation")
-        return cleared
+        return Removal(corrected, logger).apply(blocks)
+
+    return work
 
 
 def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:

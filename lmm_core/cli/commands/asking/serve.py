@@ -176,7 +176,6 @@ def mcp(folder: Path | None) -> None:
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
     from ....crawl.tools import add_tools
-    from ....retrieve.library_tools import status_tool
     from ....retrieve.tools import Tools
 
     if folder is not None:
@@ -188,7 +187,6 @@ def mcp(folder: Path | None) -> None:
 
     async def serve() -> None:
         tools = Tools(library)
-        tools.add(status_tool(library), "What is indexed")
         indexes = add_tools(tools, project, models, Path.cwd())
         try:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # makes reading standard input interruptible
