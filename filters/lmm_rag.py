@@ -41,8 +41,7 @@ def _work(document: FilterDocument, blocks: list[Block]) -> list[Block]:
         if models.usage.requests or models.usage.cached:
             document.logger.info(str(models.usage))
     annotated = run.finish()
-    is_kept = document.call.to_markdown or bool(document.options.save)
-    if is_kept and serialize_blocks(annotated) != serialize_blocks(blocks):
+    if document.call.to_markdown and serialize_blocks(annotated) != serialize_blocks(blocks):
         _say_who(document, run.tally)
     return annotated
 

@@ -9,7 +9,7 @@ from lmm_core.scan.header import report_errors
 
 from .pandoc.document import FilterDocument, FilterOutput, read_elements
 from .pandoc.write_elements import as_divs, write_blocks, write_elements
-from .pandoc.write_text import save_text, write_text
+from .pandoc.write_text import write_text
 
 Pass = Callable[[list[Block]], list[Block]]
 
@@ -22,16 +22,14 @@ def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutpu
     if document.source is None:
         return _apply_to_elements(document, work)
     call = document.call
-    if not (call.to_markdown or call.options.save or call.is_followed):
+    if not (call.to_markdown or call.is_followed):
         document.logger.warning(
-            f"Nothing keeps {result} in {call.target}, so none were made. Write markdown, or add -M lmm-save=FILE."
+            f"Nothing keeps {result} in {call.target}, so none were made. Write markdown (-t markdown)."
         )
         report_errors(document.blocks, document.logger)
         return write_elements(document, as_divs(document, document.blocks) or document.ast)
     blocks = work(document.blocks)
     text = serialize_blocks(blocks)
-    if call.options.save:
-        document = save_text(document, text)
     if call.to_markdown:
         return write_text(document, text)
     return write_elements(document, as_divs(document, blocks) or document.ast, text)
@@ -40,6 +38,4 @@ def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutpu
 def _apply_to_elements(document: FilterDocument, work: Pass) -> FilterOutput:
     elements, blocks = read_elements(document)
     blocks = work(blocks)
-    if document.options.save:
-        document.logger.error("lmm-save needs the source text. Give pandoc the file by its name.")
     return write_blocks(document, elements, blocks)

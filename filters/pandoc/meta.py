@@ -77,7 +77,6 @@ class FilterOptions:
 
     keep: list[str] = field(default_factory=list)
     div_types: list[str] = field(default_factory=list)
-    save: str = ""
     source: str = ""
     spelling: str = ""
     model: str = ""
@@ -98,7 +97,6 @@ def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> Filte
     return FilterOptions(
         keep=words_of(values.get("keep")),
         div_types=words_of(values.get("div-types")),
-        save=_file(values.get("save")),
         source=_file(values.get("source")),
         spelling=str(values.get("spelling") or ""),
         model=str(values.get("model") or ""),
@@ -114,5 +112,5 @@ def plain_options(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _file(value: Any) -> str:
-    """Return a file name; `-M lmm-save` without a value is true."""
+    """Return a file name; `-M lmm-source` without a value is true."""
     return value if isinstance(value, str) else ""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from pathlib import Path
 
-from lmm_core.errors import MarkdownError, OutputError
-from lmm_core.files.outputs import MARKDOWN, check_output, remember_output, write_output
-from lmm_core.markdown.files import check_unchanged, read_markdown, write_markdown
+from lmm_core.files.outputs import remember_output
+from lmm_core.markdown.files import check_unchanged
 
 from .call import FilterCall
 from .document import FilterDocument, FilterOutput
@@ -58,24 +55,3 @@ def _raw_parts(call: FilterCall, text: str) -> list[str]:
     if ends == len(text):
         return ["\n"] * (ends + 1)
     return [text[: 1 - ends], *["\n"] * (ends - 1)]
-
-
-def save_text(document: FilterDocument, text: str) -> FilterDocument:
-    """Write a text to the file of `lmm-save`, and return the document with its new source."""
-    path = Path(document.options.save)
-    source = document.source
-    files = source.files if source is not None else []
-    original = next((file for file in files if _is_same_file(file.path, path)), None)
-    try:
-        if source is not None and original is not None and len(files) == 1:
-            write_markdown(path, text, original)
-            return replace(document, source=replace(source, files=[read_markdown(original.path)]))
-        check_output(path, [file.path for file in files], MARKDOWN)
-        write_output(path, text.encode("utf-8"))
-    except (OSError, MarkdownError, OutputError) as error:
-        document.logger.error(f"lmm-save: {error}")
-    return document
-
-
-def _is_same_file(path: Path, other: Path) -> bool:
-    return other.exists() and path.samefile(other)

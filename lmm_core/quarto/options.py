@@ -21,7 +21,7 @@ OPTIONS = {  # with permitted values
     "ask": ASK,
 }
 # Header options read by the filters only
-FILTER_OPTIONS = ("model", "pass", "save", "source", "spelling")
+FILTER_OPTIONS = ("model", "pass", "source", "spelling")
 ASK_FOLDER = "lmm-ask"  # the ask box's folder in a site
 
 

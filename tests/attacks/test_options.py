@@ -13,7 +13,6 @@ PROSE = "A residual is the vertical distance between a point and the line that w
 NOTES = f"---\ntitle: T\n---\n\n# A\n\n{PROSE}\n::: exercise\nSECRET\n:::\n"
 KEY = "ssh-rsa KEY of the reader\n"
 TARGET = "home/authorized_keys"
-VALUES = {"save": TARGET, "source": "outside.md"}
 
 
 def in_header(line):
@@ -45,31 +44,12 @@ def untouched():
     [("-F lmm-rag -F lmm-knit", "lmm: {{{}: '{}'}}"), ("-F lmm-index", "lmm_{}: {}")],
 )
 def test_a_document_names_no_file(filters, spelling, pandoc):
-    for option in ("save", "source"):
-        write("notes.md", EVERYWHERE.replace("{line}", spelling.format(option, VALUES[option])))
-        done = run(f"pandoc {filters} notes.md -t html", pandoc)
-        assert done.returncode == 0, done.stderr
-        assert untouched()
-        assert b"OUTSIDE" not in done.stdout
-        assert f"notes.md:1: warning: `lmm-{option}` has no effect in a document" in done.stderr.decode()
-
-
-@pytest.mark.slow
-def test_what_comes_along_with_a_document_names_no_file(pandoc):
-    """With a metadata file, a second input, on standard input, or where pandoc's command line cannot be seen."""
-    write("notes.md", NOTES)
-    write("more.md", f"---\nlmm-save: {TARGET}\n---\n\nMore.\n")
-    write("more.yaml", f"lmm: {{save: {TARGET}}}\n")
-    said = in_header(f"lmm-save: {TARGET}")
-    tree = run("pandoc -f markdown -t json", pandoc, stdin=said).stdout.decode()
-    for command, stdin in [
-        ("pandoc -F lmm-rag -F lmm-knit notes.md --metadata-file more.yaml -t html", None),
-        ("pandoc -F lmm-rag notes.md more.md -t html", None),
-        ("pandoc -F lmm-rag -F lmm-knit -t html", said),
-        ("lmm-rag html", tree),
-    ]:
-        run(command, pandoc, stdin=stdin)
-        assert untouched(), command
+    write("notes.md", EVERYWHERE.replace("{line}", spelling.format("source", "outside.md")))
+    done = run(f"pandoc {filters} notes.md -t html", pandoc)
+    assert done.returncode == 0, done.stderr
+    assert untouched()
+    assert b"OUTSIDE" not in done.stdout
+    assert "notes.md:1: warning: `lmm-source` has no effect in a document" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -113,9 +93,6 @@ def test_the_person_may_say_everything(defaults, pandoc):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    write("notes.md", in_header(f"lmm-save: {TARGET}"))
-    shown("-F lmm-rag", "save", "kept.md")
-    assert untouched() and "~questions" in text("kept.md")
     write("notes.md", NOTES)
     assert b"SECRET" in shown("-F lmm-knit", "keep", "all")
     assert b"OUTSIDE" in shown("-F lmm-knit", "source", "outside.md", text("outside.md"))

@@ -178,15 +178,3 @@ def test_where_nothing_can_be_put_aside_pandoc_leaves_the_file_alone(pandoc):
     write("notes.md", NOTES)
     write(".lmm", "a file in the folder's place")
     refused("-F lmm-rag notes.md -o notes.md", "lmm-rag: ", pandoc)
-
-
-@pytest.mark.slow
-def test_what_lmm_save_names_is_no_other_text(pandoc):
-    write("notes.md", NOTES)
-    write("ch2.md", OTHER)
-    for target, status in (("ch2.md", True), ("kept.md", False), ("kept.md", False)):
-        write("notes.md", text("notes.md") + PROSE)
-        done = run(f"pandoc -F lmm-rag -F lmm-knit notes.md -M lmm-save={target} -t html", pandoc)
-        assert (b"lmm-save: " in done.stderr) == status
-    assert text("ch2.md") == OTHER
-    assert text("kept.md").count(PROSE) >= 3 + 3

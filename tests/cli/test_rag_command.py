@@ -1,7 +1,6 @@
 """`lmm rag` with a model, and `lmm clear --annotations`: what is asked, what it costs, and what happens when it fails."""
 
 import json
-import re
 
 import pytest
 
@@ -335,12 +334,11 @@ def annotated(model, notes):
 
 
 def test_cleared_the_file_is_what_it_was(annotated):
-    count = len(re.findall(r"^~\w+:", annotated, re.M))
     assert "would be cleared: notes.md" in lmm("lmm clear --annotations --check notes.md", status=1).stderr
     assert "-~docid: notes.md\n" in lmm("lmm clear --annotations --diff notes.md").stdout
     assert text("notes.md") == annotated
     (said,) = json.loads(lmm("lmm clear --annotations --json notes.md").stdout)
-    assert (said["changed"], said["detail"]) == (True, f"{count} annotations")
+    assert said["changed"] is True
     assert text("notes.md") == NOTES
     assert lmm("lmm clear --annotations notes.md").stderr == "0 of 1 files cleared\n"
 

@@ -19,7 +19,7 @@ def results(folder, command, pandoc, env=None):
     """What a filter gives, and which text the file holds then."""
     file = write(f"{folder}/notes.md", NOTES)
     with chdir(folder):
-        done = run(f"pandoc -F {command} notes.md -t markdown -M lmm-save=notes.md", pandoc, env=env)
+        done = run(f"pandoc -F {command} notes.md -o notes.md", pandoc, env=env)
     return done.returncode, done.stdout, done.stderr, text(file)
 
 

@@ -16,7 +16,6 @@ BY_PERSON = {
     "or mark the part itself with knit: true",
     "model": "write it under model: in the header, or give -M lmm-model=SPEC",
     "pass": "give -M lmm-pass=MODULE:FUNCTION",
-    "save": "give -M lmm-save=FILE",
     "source": "give -M lmm-source=FILE",
 }
 OPTIONS = BY_DOCUMENT | set(BY_PERSON)
