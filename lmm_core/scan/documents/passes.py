@@ -60,14 +60,6 @@ def markdown_rag(
     return run_on_file(Path(path), work.finish_and_close, save, logger)
 
 
-@dataclass(frozen=True, slots=True)
-class RagPlan:
-    """The requests for annotating a document, and the annotator's name."""
-
-    annotator: str = ""
-    requests: Sequence[PlannedRequest] = ()
-
-
 @dataclass
 class RagWork:
     """The work of `markdown_rag`.
@@ -106,12 +98,10 @@ class RagWork:
             if self.annotator:
                 await self.annotator.close()
 
-    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagPlan:
+    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[PlannedRequest]:
         """Return the requests that `finish` would make. Raise ConfigError and ModelError."""
         run = await self._start(blocks, file, logger)
-        if run is None:
-            return RagPlan()
-        return RagPlan(run.annotator.name, run.planned())
+        return run.planned() if run else []
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         project = project_of(blocks, self._project_of(file.path), logger)

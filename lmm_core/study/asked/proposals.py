@@ -5,7 +5,7 @@ Students' text enters a request as data: one line per question, between tags it 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -24,7 +24,8 @@ from ...models.prompts import as_data
 from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words, frequent_words
 from ...retrieve.search import Retriever
-from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
+from ...scan.documents.passes import work_on
+from ...scan.proposals import ProposedEdit, propose
 from ...settings.project import Project
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
 from .recordings import RecordedTurn, answering_section, is_failure
@@ -32,12 +33,11 @@ from .recordings import RecordedTurn, answering_section, is_failure
 ANSWERED = 0.5  # share of a group's answered questions from which the notes answer it
 SHARED = 1 / 3  # share of a group's questions that contain a word of its subject
 SEARCHED = 20  # questions of a group to search for
-NEIGHBOURS, QUESTIONS = 3, 3  # sections named in a request, questions proposed for a section
+NEIGHBOURS = 3  # sections named in a request
 QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
 OPENING, CLOSING = "<asked>", "</asked>"
 
-ProposalKind = Literal["edit", "section", "questions"]  # change a section, write one, or annotate one
-WorkOn = Callable[..., Awaitable[tuple[MarkdownFile, list[Block]]]]
+ProposalKind = Literal["edit", "section"]  # change a section, or write one
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class GroupProposal:
     """A proposal for a group of questions.
 
     group: from 1
-    section: to change or annotate, or near the new one
+    section: to change, or near the new one
     unknown: words missing from the notes
     asked: quoted questions, the most central first"""
 
@@ -60,7 +60,7 @@ class GroupProposal:
     @property
     def what(self) -> str:
         """Short description."""
-        words = {"edit": "change", "section": "a new section, near", "questions": "questions for"}
+        words = {"edit": "change", "section": "a new section, near"}
         return f"{words[self.kind]} {name_of(self.section)}"
 
 
@@ -177,7 +177,7 @@ class _Decider:
         if not subject or not asked:
             return "the questions have no subject in common"
         if section := self._answering(turns):
-            return GroupProposal(number, "questions", section, turns, asked[:QUESTIONS])
+            return _answered_in(section)
         near = await self._nearest(questions[:SEARCHED])
         if not near:
             return "no section is about it: decide where it belongs"
@@ -185,7 +185,7 @@ class _Decider:
         agreed = bool(best) and best[0].key == near[0].key
         disliked = sum(turn.outcome == "answered" for turn in turns) > len(turns) / 2
         if agreed and not unknown and not disliked:
-            return GroupProposal(number, "questions", near[0], turns, asked[:QUESTIONS])
+            return _answered_in(near[0])
         kind: ProposalKind = "edit" if best and not unknown and _can_change(best[0]) else "section"
         place = best[0] if kind == "edit" else near[0]
         return GroupProposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
@@ -217,6 +217,10 @@ class _Decider:
                 documents[hit.section.docid] = max(documents[hit.section.docid], share)
         order = sorted(votes, key=lambda key: (-documents[key[0]], -votes[key], key))
         return [self.sections[key] for key in order if votes[key] > 0]
+
+
+def _answered_in(section: Section) -> str:
+    return f"the answer is in {name_of(section)}: add such questions to its annotations"
 
 
 def _can_change(section: Section) -> bool:
@@ -288,11 +292,9 @@ class FileProposals:
 
 
 async def propose_in_files(
-    project: Project, proposals: Sequence[GroupProposal], logger: LoggerBase, work_on: WorkOn
+    project: Project, proposals: Sequence[GroupProposal], logger: LoggerBase
 ) -> list[FileProposals]:
-    """Return changed files without writing them, and log failures.
-
-    work_on: reads a file and processes its blocks"""
+    """Return changed files without writing them, and log failures."""
     written = []
     for source in dict.fromkeys(proposal.section.source for proposal in proposals):
         own = tuple(proposal for proposal in proposals if proposal.section.source == source)
@@ -302,7 +304,7 @@ async def propose_in_files(
             in_file(logger, path).warning(warning)
             continue
         try:
-            written.append(await _propose_in(project, path, own, logger, work_on))
+            written.append(await _propose_in(project, path, own, logger))
         except OSError as error:
             logger.error(f"{error.filename or path}: {error.strerror or error}")
         except LmmError as error:
@@ -315,18 +317,12 @@ def _from_here(path: Path) -> Path:
 
 
 async def _propose_in(
-    project: Project, path: Path, proposals: tuple[GroupProposal, ...], logger: LoggerBase, work_on: WorkOn
+    project: Project, path: Path, proposals: tuple[GroupProposal, ...], logger: LoggerBase
 ) -> FileProposals:
-    lines = {proposal.group: _line_of(proposal.section, path) for proposal in proposals}
-    edits = [_edit(proposal, lines[proposal.group]) for proposal in proposals if proposal.kind != "questions"]
-    questions = [
-        ProposedQuestions(lines[proposal.group], proposal.asked)
-        for proposal in proposals
-        if proposal.kind == "questions"
-    ]
+    edits = [_edit(proposal, _line_of(proposal.section, path)) for proposal in proposals]
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        return propose(blocks, edits, questions, project.spelling, logger)
+        return propose(blocks, edits, project.spelling, logger)
 
     file, blocks = await work_on(path, work, logger)
     return FileProposals(file, serialize_blocks(blocks), proposals)

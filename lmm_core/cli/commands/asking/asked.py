@@ -179,7 +179,7 @@ def propose_mends(dry_run: bool) -> None:
     """Write into the notes what students asked and did not find.
 
     Where the notes lack something, that is a request for an edit (=:), which lmm chat answers and lmm accept or
-    lmm reject decides. Where they only were not found, it is questions for the section that answers them."""
+    lmm reject decides. Where they only were not found, the section that answers them is named."""
     logger = ReportPrinter()
     with opened_recordings() as recordings:
         turns, before = recordings.turns(), recordings.proposed()
@@ -212,12 +212,11 @@ def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: Repor
 
 
 def _propose(proposals: Proposals, logger: ReportPrinter) -> list[FileProposals]:
-    from ....scan.documents.passes import work_on
     from ....study.asked.proposals import propose_in_files
 
     if not proposals.proposals:
         return []
-    return run(propose_in_files(searched_project(), proposals.proposals, logger, work_on))
+    return run(propose_in_files(searched_project(), proposals.proposals, logger))
 
 
 def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
@@ -242,8 +241,7 @@ def _say_proposed(proposal: FileProposals) -> None:
             f"{name}: {group_proposal.what} (group {group_proposal.group}, {askers}): {group_proposal.asked[0]}",
             err=True,
         )
-    edits = any(group_proposal.kind != "questions" for group_proposal in proposal.proposals)
-    say(f"proposed: {name}{f'; next: lmm chat {name}' if edits else ''}", err=True)
+    say(f"proposed: {name}; next: lmm chat {name}", err=True)
 
 
 def _say_rest(proposals: Proposals, dry_run: bool) -> None:
