@@ -13,7 +13,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import add, mul
 from typing import Any
 
@@ -159,40 +159,38 @@ class LexicalIndex:
 
     def share(self, question: str, passages: Sequence[Passage]) -> float:
         """Return the share of a question that passages cover together, 0 to 1."""
-        return share_found(*self._together(question, passages))
-
-    def covers(self, question: str, passages: Sequence[Passage]) -> bool:
-        """Return True if passages together cover a question well enough to answer it; see `LEAST_COVER`."""
-        scores, rarity = self._together(question, passages)
-        covered = [score / (score + HALF_COVERED) for score in scores]
-        cover: float = sum(map(mul, covered, rarity)) / (sum(rarity) or 1)
-        return cover + LONGER * math.log(1 + len(rarity)) >= LEAST_COVER
-
-    def _together(self, question: str, passages: Sequence[Passage]) -> tuple[list[float], Sequence[float]]:
-        """Return the best score of each word in passages, and the rarity of the words."""
         terms = self._query_terms(self.meant(question))
-        return list(map(max, zip([0.0] * terms.size, *self.scores(passages, terms), strict=True))), terms.rarity
+        return share_found(self._best_scores(passages, terms), terms.rarity)
+
+    def covers(self, question: str, section: Sequence[Passage]) -> bool:
+        """Return True if passages of a section together cover a question well enough to answer it; see `LEAST_COVER`.
+
+        Words that say little of a subject count where its titles or summary have them."""
+        meant = self.meant(question)
+        terms, others = self._query_terms(meant), self._other_terms(question, meant)
+        covered = _saturated(self._best_scores(section, terms), terms.rarity)
+        covered += _saturated(others.scores(self._about_of(section[0].key)), others.rarity)
+        return covered / (sum(terms.rarity) or 1) + LONGER * math.log(1 + terms.size) >= LEAST_COVER
+
+    def _best_scores(self, passages: Sequence[Passage], terms: QueryTerms) -> list[float]:
+        """Return the best score of each word in passages."""
+        return list(map(max, zip([0.0] * terms.size, *self.scores(passages, terms), strict=True)))
 
     def _query_terms(self, meant: Sequence[Meant]) -> QueryTerms:
         return QueryTerms(meant, [self.rarity(stems) for stems in meant])
 
     def scores(self, passages: Iterable[Passage], terms: QueryTerms) -> Iterator[list[float]]:
-        """Yield each passage's scores by word, without rarity."""
-        about: dict[Key, list[float]] = {}
+        """Yield each passage's scores by word, without rarity.
+
+        Words that it lacks count from the passage before it in the section: a subject is often named once, and
+        pronouns follow."""
+        about = cache(lambda key: list(map(add, terms.scores(self._about_of(key)), self._best_question(key, terms))))
+        of_text = cache(lambda ident: terms.scores(self._fields_of(ident)))
         for passage in passages:
-            if passage.key not in about:
-                own = terms.scores(self._about_of(passage.key))
-                about[passage.key] = list(map(add, own, self._best_question(passage.key, terms)))
-            yield list(map(add, terms.scores(self._fields_of(passage.id)), about[passage.key]))
-
-    def _scores_with_previous(self, passages: Sequence[Passage], terms: QueryTerms) -> Iterator[list[float]]:
-        """Yield scores in which words that a passage lacks count from the one before it in the section.
-
-        A subject is often named once, and pronouns follow."""
-        for passage, own in zip(passages, self.scores(passages, terms), strict=True):
-            before = None if all(own) else self._previous_passage(passage)
-            scores = terms.scores(self._fields_of(before.id)) if before else own
-            yield [score or BEFORE * earlier for score, earlier in zip(own, scores, strict=True)]
+            scores = list(map(add, of_text(passage.id), about(passage.key)))
+            before = None if all(scores) else self._previous_passage(passage)
+            earlier_scores = of_text(before.id) if before else scores
+            yield [score or BEFORE * earlier for score, earlier in zip(scores, earlier_scores, strict=True)]
 
     def _previous_passage(self, passage: Passage) -> Passage | None:
         """Return the previous passage of the section."""
@@ -206,7 +204,7 @@ class LexicalIndex:
         A span's score includes its passage's: a sentence's subject is often named before it or in a title."""
         meant = self.meant(question)
         terms = self._query_terms(meant)
-        rarity, scores = terms.rarity, list(self._scores_with_previous(passages, terms))
+        rarity, scores = terms.rarity, list(self.scores(passages, terms))
         others = self._scores_by_others(question, meant, passages)
         sums = [sum(map(mul, own, rarity)) + others[passage.key] for passage, own in zip(passages, scores, strict=True)]
         shares = [LEAST + share_found(own, rarity) for own in scores]
@@ -223,15 +221,15 @@ class LexicalIndex:
         return best_first(ranked)
 
     def _scores_by_others(self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]) -> dict[Key, float]:
-        """Return section scores for `other_words`, from titles, questions and summaries alone."""
-        stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
-        asked_stems = set().union(*meant)
-        others = [
-            dict.fromkeys(of_word & self.statistics.stems.keys(), 1.0) for of_word in stems if not of_word & asked_stems
-        ]
-        terms = self._query_terms(others)
-        keys = {passage.key for passage in passages}
+        """Return section scores for `other_words`, from titles and summaries alone."""
+        terms, keys = self._other_terms(question, meant), {passage.key for passage in passages}
         return {key: sum(map(mul, terms.scores(self._about_of(key)), terms.rarity)) for key in keys}
+
+    def _other_terms(self, question: str, meant: Sequence[Meant]) -> QueryTerms:
+        """Return the known stems of `other_words`, without those that are asked for anyway."""
+        known, asked_stems = self.statistics.stems.keys(), set().union(*meant)
+        stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
+        return self._query_terms([dict.fromkeys(own & known, 1.0) for own in stems if not own & asked_stems])
 
     def rarity(self, meant: Meant) -> float:
         """Return a word's inverse document frequency."""
@@ -289,6 +287,11 @@ def term_score(times: int, length: int, usual: float) -> float:
 def _own_score(terms: QueryTerms, rarity: Sequence[float], stems: Counter[str], length: int, usual: float) -> float:
     weighed = {stem: term_score(stems[stem], length, usual) for stem in terms.matching_stems(stems)}
     return sum(map(mul, terms.scores([weighed]), rarity), 0.0)
+
+
+def _saturated(scores: Sequence[float], rarity: Sequence[float]) -> float:
+    """Return the sum of scores by rarity, each at most 1; see `HALF_COVERED`."""
+    return sum(rare * score / (score + HALF_COVERED) for score, rare in zip(scores, rarity, strict=True))
 
 
 def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
