@@ -129,7 +129,7 @@ def _write(path: Path, data: bytes) -> None:
 # Data
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-FORMAT = 10  # version of the data; box.js reads no other
+FORMAT = 11  # version of the data; box.js reads no other
 
 
 def box_script(

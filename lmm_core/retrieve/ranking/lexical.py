@@ -67,6 +67,7 @@ def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
         "k": K,
         "b": B,
         "d": D,
+        "before": BEFORE,
         "least": LEAST,
         "aside": ASIDE,
         "prefix": PREFIX,

@@ -6,7 +6,7 @@
   const t = ask.t;
   const hasData = "page" in ask.options;
   const NAMES = hasData ? ["find", "contents", "cards"] : ["find"];
-  const FORMAT = 10; // of the data
+  const FORMAT = 11; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let type = ""; // of the passages that are looked for
   let isUp = false; // the server

@@ -108,6 +108,7 @@
 
   const sections = []; // {number, page, source, depth, title, titles, anchor, minutes, summary, questions, passages}
   const passages = []; // what is searched, by its identifier in the index: {section, passage}
+  const frequencies = new Map(); // by stem: how many passages have it in each field, and in any
   let index = null;
   let ready = Promise.resolve(); // when all is in the index
   let stop = new Set();
@@ -127,6 +128,7 @@
     asking = Object.fromEntries(Object.entries(about.asking).map(([language, all]) => [language, new Set(all.split(" "))]));
     synonyms = about.synonyms.map(([capitals, name, ...others]) => ({ capitals, name, own: words(name), others: others.map(words) }));
     sections.length = passages.length = 0;
+    frequencies.clear();
     addSections(about);
     ready = addToIndex();
   }
@@ -145,14 +147,17 @@
   }
 
   function addToIndex() {
-    const cut = new Map(); // words of titles and the like, which many passages have
-    const wordsOf = (text, field) => {
-      if (field === "text") return words(text);
-      if (!cut.has(text)) cut.set(text, words(text));
-      return cut.get(text);
+    const stemmed = new Map(); // titles and the like, which many passages have
+    const extractField = (document, field) => {
+      if (field === "id") return document.id;
+      const text = document[field] || "";
+      const stems = stemmed.get(text) || words(text).filter((word) => !stop.has(word)).map(stemOf);
+      if (field !== "text") stemmed.set(text, stems);
+      count(stems, field, document.id);
+      return stems.join("\n");
     };
     const fields = Object.keys(ask.about.weights.fields);
-    index = new ask.MiniSearch({ fields, tokenize: wordsOf, processTerm: (word) => (stop.has(word) ? null : stemOf(word)) });
+    index = new ask.MiniSearch({ fields, extractField, tokenize: (text) => text.split("\n"), processTerm: (term) => term });
     const documents = sections.flatMap((section) => {
       const { titles, questions, summary } = section;
       const own = section.passages.length || !summary ? section.passages : [null]; // a summary alone is found, too
@@ -162,6 +167,14 @@
       });
     });
     return index.addAllAsync(documents, { chunkSize: CHUNK });
+  }
+
+  function count(stems, field, id) {
+    for (const stem of new Set(stems)) {
+      const counts = frequencies.get(stem) || { last: -1, any: 0 };
+      if (counts.last !== id) counts.any += 1;
+      frequencies.set(stem, { ...counts, last: id, [field]: (counts[field] || 0) + 1 });
+    }
   }
 
   // The stem of a word. One that no text has stands for the longest stem that it begins with, without three letters at most.
@@ -214,24 +227,36 @@
 
   // Ranking
 
-  const whole = { tokenize: (text) => text.split("\n"), processTerm: (term) => term }; // the terms of a question are stems
+  const rarity = (count) => Math.log(1 + (passages.length - count + 0.5) / (count + 0.5));
 
-  function find(terms, options) {
+  // The passages that have a term, as results by their identifiers. MiniSearch counts how rare a word is field by field, but
+  // `lmm search` in all fields.
+  function find(term, { boost = () => 1, ...options }) {
     const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
-    const bm25 = { k, b, d };
-    return index.search(terms.join("\n"), { ...whole, boost: fields, bm25, weights: { prefix, fuzzy }, ...options });
+    const results = new Map();
+    for (const field of options.fields || Object.keys(fields)) {
+      const boostOf = (stem) => rarity((frequencies.get(term) || frequencies.get(stem)).any) / rarity(frequencies.get(stem)[field]);
+      const boostDocument = (id, stem) => boost(id) * boostOf(stem);
+      const own = { fields: [field], boost: fields, bm25: { k, b, d }, weights: { prefix, fuzzy }, boostDocument };
+      for (const { id, score, terms } of index.search(term, { ...options, ...own })) {
+        const others = results.get(id) || { score: 0, terms: [] };
+        results.set(id, { score: score + others.score, terms: [...terms, ...others.terms] });
+      }
+    }
+    return results;
   }
 
-  // The passages that have some of the terms. A term of four letters may go on, and so may the last, which is being typed;
-  // a longer one that nothing has may be misspelled.
+  // The passages that have each of the terms. A term of four letters may go on, and so may the last, which is being typed; a
+  // longer one that nothing has may be misspelled.
   function candidates(terms, names, options) {
-    const all = [...terms, ...[...names.keys()].filter((word) => !terms.includes(word))];
-    const boostTerm = (term) => (terms.includes(term) ? 1 : ask.about.weights.otherName);
-    const prefix = (term) => term.length > 3 || (term === terms.at(-1) && term.length > 1) || PAIR.test(term);
-    const results = find(all, { ...options, boostTerm, prefix });
-    const known = new Set(results.flatMap(({ queryTerms }) => queryTerms));
-    const unknown = new Set(terms.filter((term) => !known.has(term) && term.length > 4 && !/[0-9]/.test(term)));
-    return unknown.size ? find(all, { ...options, boostTerm, prefix, fuzzy: (term) => unknown.has(term) && 0.2 }) : results;
+    const results = (term) => {
+      const isName = !terms.includes(term);
+      const own = { ...options, boostTerm: () => (isName ? ask.about.weights.otherName : 1) };
+      const exact = find(term, { ...own, prefix: term.length > 3 || (term === terms.at(-1) && term.length > 1) || PAIR.test(term) });
+      const isKnown = exact.size || isName || term.length < 5 || /[0-9]/.test(term);
+      return isKnown ? exact : find(term, { ...own, fuzzy: 0.2 });
+    };
+    return new Map([...terms, ...names.keys()].map((term) => [term, results(term)]));
   }
 
   // The best sections, each with what is shown of it, the best first. type: of the passages; "" any, "notes" those without
@@ -244,9 +269,8 @@
     const names = otherNames(asked.rest);
     const stemmed = [...new Set(terms.map(stemOf))];
     const isFitting = ({ id }) => fits(passages[id], wanted);
-    const options = { filter: isFitting, boostDocument: (id) => aside(passages[id].passage, wanted), ...(wanted === "summary" ? { fields: about() } : {}) };
-    const results = candidates(stemmed, names, options);
-    const scored = score(results, names, bySmallWords(others, stemmed));
+    const options = { filter: isFitting, boost: (id) => aside(passages[id].passage, wanted), ...(wanted === "summary" ? { fields: about() } : {}) };
+    const scored = score(candidates(stemmed, names, options), names, bySmallWords(others, stemmed));
     return { terms, hits: bestSections(scored).map((one) => shown(one, wanted)) };
   }
 
@@ -257,25 +281,33 @@
 
   // The scores of passages for the words that say little of a subject, by what is said about their sections.
   function bySmallWords(others, terms) {
-    const small = [...new Set(others.map(stemOf))].filter((word) => !terms.includes(word));
-    return new Map(find(small, { fields: about() }).map(({ id, score, queryTerms }) => [id, score / queryTerms.length]));
+    const scores = new Map();
+    for (const stem of new Set(others.map(stemOf).filter((word) => !terms.includes(word)))) {
+      for (const [id, { score }] of find(stem, { fields: about() })) scores.set(id, (scores.get(id) || 0) + score);
+    }
+    return scores;
   }
 
-  // Weigh the sum of the scores by the share of the question that a passage has, counted by how rare its words are.
-  // (MiniSearch multiplies the sum by the number of terms that were found, which is taken back.)
-  function score(results, names, small) {
-    const counts = new Map();
-    for (const { queryTerms } of results) for (const term of queryTerms) counts.set(term, (counts.get(term) || 0) + 1);
-    const rarity = (term) => Math.log(1 + (passages.length - counts.get(term) + 0.5) / (counts.get(term) + 0.5));
-    const meant = ({ queryTerms }) => new Set(queryTerms.flatMap((term) => names.get(term) || [term]));
-    const sum = (terms) => [...terms].filter((term) => counts.has(term)).reduce((all, term) => all + rarity(term), 0);
-    const most = sum(meant({ queryTerms: [...counts.keys()] })) || 1;
-    return results
-      .map((result) => {
-        const own = result.score / result.queryTerms.length + (small.get(result.id) || 0);
-        return { ...result, score: own * (ask.about.weights.least + sum(meant(result)) / most) };
-      })
-      .sort((one, other) => other.score - one.score);
+  // Weigh the sum of the scores by the share of the question that a passage has, counted by how rare its words are. A word
+  // that only the passage before has, in the same section, counts half: pronouns follow a subject.
+  function score(found, names, small) {
+    const { before, least } = ask.about.weights;
+    const asked = [...found.keys()];
+    const meant = (terms) => [...new Set(terms.flatMap((term) => names.get(term) || [term]))];
+    const rarityOf = (term) => rarity(frequencies.get(term)?.any || found.get(term)?.size || 0);
+    const sum = (terms) => meant(terms).reduce((all, term) => all + rarityOf(term), 0);
+    const most = sum(asked) || 1;
+    const scoreOf = (term, id) => {
+      const earlier = passages[id - 1]?.section === passages[id].section ? found.get(term).get(id - 1) : null;
+      return found.get(term).get(id)?.score || before * (earlier?.score || 0);
+    };
+    const scored = (id) => {
+      const own = asked.filter((term) => scoreOf(term, id));
+      const all = own.reduce((total, term) => total + scoreOf(term, id), small.get(id) || 0);
+      return { id, terms: own.flatMap((term) => found.get(term).get(id)?.terms || []), score: all * (least + sum(own) / most) };
+    };
+    const ids = new Set([...found.values()].flatMap((results) => [...results.keys()]));
+    return [...ids].map(scored).sort((one, other) => other.score - one.score);
   }
 
   function bestSections(scored) {
