@@ -33,15 +33,9 @@ from .store.vector_store import Point, ScoredPoint, Where
 
 __all__ = [
     "QdrantEmbeddingModel", "ScoredPoint", "ainitialize_collection", "aquery", "aquery_grouped", "aupload",
-    "client_from_config", "encoder_from", "encoding_to_qdrantembedding_model", "global_client_from_config",
+    "client_from_config", "encoding_to_qdrantembedding_model", "global_client_from_config",
     "initialize_collection", "points_to_blocks", "query", "query_grouped", "upload",
 ]  # fmt: skip
-
-
-@validated
-def encoder_from(client: Client, collection_name: str, model: Model) -> Encoder:
-    """Return a collection's encoder. Raise StoreError, ModelError and ConfigError."""
-    return run(aencoder_from(client, collection_name, model, ConsoleLogger()))
 
 
 @validated

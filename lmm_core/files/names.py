@@ -1,8 +1,11 @@
-"""Portable names of folders."""
+"""Portable names of folders, and the cache folder of the user."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from pathlib import Path
 
 _PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(10))
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$", "clock$", *_PORTS})  # of Windows
@@ -26,3 +29,27 @@ def clash(names: dict[str, str]) -> tuple[str, str] | None:
         if first_owner != owner:
             return first_owner, owner
     return None
+
+
+# The user's own folder
+
+
+def cache_folder() -> Path:
+    """Return the cache folder, by XDG_CACHE_HOME on every system, else the usual place.
+
+    Without a home, it cannot be created.
+    """
+    if base := os.environ.get("XDG_CACHE_HOME", ""):
+        return Path(base, "lmm")
+    try:
+        return _usual_cache_folder()
+    except RuntimeError:  # no home, as for an unknown uid in a container
+        return Path(os.devnull, "lmm")
+
+
+def _usual_cache_folder() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "lmm"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "lmm" / "Cache"
+    return Path.home() / ".cache" / "lmm"

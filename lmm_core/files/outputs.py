@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import OutputError
-from .user import cache_folder
+from .names import cache_folder
 from .walk import SUFFIXES, TEXT_SUFFIXES, is_inside
 from .writing import is_stream, replace_file, write_file
 
@@ -25,9 +25,7 @@ LINES_OF_JSON = (".jsonl",)
 # https://docs.ankiweb.net/importing/text-files.html#file-headers
 COLUMNS = ("id", "front", "back", "tags", "source")
 CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
-# signatures of our files, on any machine
 GENERATOR = '<meta name="generator" content="LM markdown">'
-_SIGNS = {GENERATOR.encode(): HTML, CSV_HEAD.encode(): TABLE}
 
 
 def check_output(
@@ -65,7 +63,7 @@ def check_output(
 
 def check_replaced(output: Path, data: bytes | None = None) -> None:
     """Raise OutputError unless an output is empty, ours, or equal to `data`."""
-    if is_stream(output) or not _holds_something(output) or is_ours(output) or _has_sign(output):
+    if is_stream(output) or not _holds_something(output) or is_ours(output):
         return
     if data is None or output.read_bytes() != data:
         raise OutputError(
@@ -94,15 +92,6 @@ def _advised(endings: Collection[str]) -> list[str]:
 
 def _holds_something(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
-
-
-def _has_sign(output: Path) -> bool:
-    """Return True for our output from another machine."""
-    if _record(output).is_file():  # so it was changed since
-        return False
-    with output.open("rb") as file:
-        head = file.read(400)
-    return any(sign in head and output.suffix.lower() in endings for sign, endings in _SIGNS.items())
 
 
 def write_output(output: Path, data: bytes) -> None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import IndexChangedError, ModelError, StoreError
+from ..logging import LoggerBase, counted
 from ..models.embedders.embedder import Embedder
 from ..models.names import DEFAULT
 from ..models.sources import ModelSource, known_sources
@@ -331,3 +332,25 @@ def embedding_source(encoder: Encoder | None, project: Project) -> ModelSource |
     if encoder is None or encoder.embedder is None:
         return None
     return known_sources(project.sources).get(encoder.embedder.name.partition("/")[0])
+
+
+# Warnings
+
+
+def report_long(encoder: Encoder | None, too_long: int, logger: LoggerBase) -> None:
+    """Report chunks that the embedding model truncates. too_long: their number"""
+    if too_long and encoder is not None and encoder.embedder is not None:
+        logger.warning(
+            f"{counted(too_long, 'chunk')} with more than the {encoder.embedder.window} tokens that "
+            f"{encoder.embedder.name} reads will be cut there. Choose a smaller max_size in [split], or the default "
+            "sizes."
+        )
+
+
+def report_unfindable(encoder: Encoder | None, unasked: int, count: int, logger: LoggerBase) -> None:
+    """Warn if only questions and titles are encoded, and most texts have no questions. count: of chunks"""
+    if encoder and encoder.encoding is EncodingModel.SPARSE and 2 * unasked > count:
+        logger.warning(
+            f"The encoding `sparse` finds texts by their titles and questions alone, but {unasked} of "
+            f"{counted(count, 'chunk')} have no questions. Write some (`lmm rag`), or use `bm25`."
+        )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import StoreError
-from ..files.walk import INDEXED, TEXT_SUFFIXES, is_inside, name_from
+from ..files.walk import is_inside, name_from
 from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile
@@ -32,6 +32,8 @@ from .encoding import (
     embedding_source,
     is_earlier,
     make_encoder,
+    report_long,
+    report_unfindable,
 )
 from .records import (
     BATCH,
@@ -48,7 +50,7 @@ from .records import (
     write_record,
     write_statistics,
 )
-from .sources import STDIN, NotesReader, annotate_document, check_docids, is_gone, read_indexed
+from .sources import STDIN, NotesReader, annotate_document, check_docids, is_gone, is_own, read_indexed
 
 if TYPE_CHECKING:  # loaded only if there are texts to cut
     from ..crawl.reader import WindowReader
@@ -129,7 +131,7 @@ class Refresh:
         changed = [file for file, record in zip(documents, records, strict=True) if record is None]
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._write_all(changed)
-        self._report_unfindable()
+        report_unfindable(self.encoder, self._unasked, self._chunks, self.logger)
         if counts.documents and not self.dry_run:
             await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
         if self.collections and is_server(self.store):
@@ -181,7 +183,7 @@ class Refresh:
         docids = {document.source: document.docid}
         check_docids(docids, self.records, self.project.root)
         await self._begin(docids)
-        self._report_long([document])
+        report_long(self.encoder, document.too_long, self.logger)
         counts = await self._write([(document, "")])
         await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
         return counts
@@ -253,9 +255,9 @@ class Refresh:
         begun = sorted(
             {record.source for record in self.records.values() if record.fingerprint == BEGUN} - self._named.keys()
         )
-        own = [path for source in begun if _is_own(path := root / source, root) and not self.is_left_out(path)]
+        own = [path for source in begun if is_own(path := root / source, root) and not self.is_left_out(path)]
         if self.anew and not self.rebuild:
-            missing = [source for source in begun if not _is_own(root / source, root)]
+            missing = [source for source in begun if not is_own(root / source, root)]
             lost = f"{counted(len(missing), 'document')} that the project no longer has ({_names(missing)})"
             self.logger.warning(
                 f"The index was made by an earlier version of LM markdown. It {'would be' if self.dry_run else 'is'} "
@@ -294,7 +296,7 @@ class Refresh:
         is lost on a failure."""
         if self._is_embedding():
             prepared = [*self._encode(documents)]
-            self._report_long([document for document, _ in prepared])
+            report_long(self.encoder, sum(document.too_long for document, _ in prepared), self.logger)
             await self._report_sent([document for document, _ in prepared])
             self.expect(sum(len(document.chunks) for document, _ in prepared))
             for document_alone in prepared:
@@ -310,27 +312,6 @@ class Refresh:
             count += len(document.chunks)
         if group:
             yield group
-
-    def _report_long(self, documents: Sequence[Encoded]) -> None:
-        """Report the number of chunks that the embedding model truncates."""
-        too_long, count = (
-            sum(document.too_long for document in documents),
-            sum(len(document.chunks) for document in documents),
-        )
-        embedder = self.encoder.embedder if self.encoder is not None else None
-        if too_long and embedder is not None:
-            self.logger.warning(
-                f"{too_long} of {counted(count, 'chunk')} have more than the {embedder.window} tokens that "
-                f"{embedder.name} reads, and are cut there. Choose a smaller max_size in [split], or the default sizes."
-            )
-
-    def _report_unfindable(self) -> None:
-        """Warn if only questions and titles are encoded, and most texts have no questions."""
-        if self.encoder and self.encoder.encoding is EncodingModel.SPARSE and 2 * self._unasked > self._chunks:
-            self.logger.warning(
-                f"The encoding `sparse` finds texts by their titles and questions alone, but {self._unasked} of "
-                f"{counted(self._chunks, 'chunk')} have no questions. Write some (`lmm rag`), or use `bm25`."
-            )
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
         """Report the amount sent to a remote embedding model, beforehand."""
@@ -454,10 +435,6 @@ class Refresh:
         if records_to_remove:
             write_statistics(store, database.collection_name)
         return removed
-
-
-def _is_own(path: Path, root: Path) -> bool:
-    return path.suffix.lower() in {*INDEXED, *TEXT_SUFFIXES} and path.is_file() and is_inside(path, root)
 
 
 def _names(sources: Sequence[str]) -> str:

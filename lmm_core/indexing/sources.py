@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import MarkdownError, StoreError
-from ..files.walk import name_problem, shown_name
+from ..files.walk import INDEXED, TEXT_SUFFIXES, is_inside, name_problem, shown_name
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, read_markdown
@@ -112,6 +112,11 @@ def is_gone(path: Path) -> bool:
         return not path.exists()
     except OSError:
         return False
+
+
+def is_own(path: Path, root: Path) -> bool:
+    """Return True for an existing document in the project."""
+    return path.suffix.lower() in {*INDEXED, *TEXT_SUFFIXES} and path.is_file() and is_inside(path, root)
 
 
 def check_docids(docids: Mapping[str, str], records: Mapping[str, FileRecord], root: Path) -> None:

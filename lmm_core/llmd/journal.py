@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import LlmdError
-from ..files.user import cache_folder
+from ..files.names import cache_folder
 from ..files.writing import remove_leftovers, replace_file, sync_folder
 from .files import read_bytes
 

@@ -258,13 +258,6 @@ def sections(tree: MarkdownTree, post: bool = False) -> list[HeadingNode]:
     return [node for node in nodes if isinstance(node, HeadingNode)]
 
 
-def fold(tree: Node | None, step: Callable[[T, Node], T], start: T) -> T:
-    """Fold a tree in document order: apply `step` to the result so far and each node."""
-    for node in traverse(tree):
-        start = step(start, node)
-    return start
-
-
 def fold_post(tree: Node | None, step: Callable[[Node, list[T]], T]) -> T | None:
     """Fold a tree bottom-up: apply `step` to each node and the results of its children."""
     results: dict[int, T] = {}

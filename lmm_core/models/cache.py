@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import CacheError
-from ..files.user import cache_folder
+from ..files.names import cache_folder
 
 if TYPE_CHECKING:
     import sqlite3  # slow to import, and often not needed

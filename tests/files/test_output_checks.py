@@ -7,8 +7,6 @@ import pytest
 
 from lmm_core.errors import OutputError
 from lmm_core.files.outputs import (
-    CSV_HEAD,
-    GENERATOR,
     HTML,
     MARKDOWN,
     check_output,
@@ -44,18 +42,6 @@ def test_a_source_that_we_have_not_made_may_not():
     for name in ("config.toml", "page.html", "grades.csv", "x.unknown"):
         write(name, "x")
         refused(name)
-
-
-def test_what_another_machine_has_made_may_be_made_again_by_its_sign():
-    write("page.html", f"<!DOCTYPE html><head>{GENERATOR}</head>")
-    check_output(Path("page.html"), (), HTML)
-    write("cards.csv", CSV_HEAD)
-    check_output(Path("cards.csv"), ())
-    write("page.csv", GENERATOR)
-    refused("page.csv")
-    write_output(Path("page.html"), f"{GENERATOR}ours".encode())
-    write("page.html", f"{GENERATOR}changed since")
-    refused("page.html")
 
 
 def test_what_is_to_be_written_may_be_there_already():

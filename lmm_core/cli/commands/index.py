@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from ...indexing.chunks import Chunk
     from ...indexing.encoding import Encoder
     from ...indexing.records import Counts
+    from ...settings.project import Project
 
 ONLY_WORDS = (
     "Only words are compared (BM25). To search by meaning, name a model in config.toml ([embeddings] dense_model)."
@@ -63,6 +63,9 @@ def index(
     as_json: bool,
 ) -> None:
     """Index documents. Only what has changed is embedded."""
+    from ...indexing.collection import open_index
+    from ...indexing.refresh import Refresh
+
     if info and (paths or annotate or prune or rebuild or dry_run):
         raise click.UsageError("--info takes no files, and no option but --json")
     if info:
@@ -72,62 +75,41 @@ def index(
         raise click.UsageError("Missing argument 'FILES…'.")
     logger = ReportPrinter(quiet)
     files = find_documents(paths, logger, INDEXED, finder)
-    run = _IndexRun(paths, finder, annotate, prune, rebuild, dry_run)
     skipped = [{"path": report.path, "reason": report.message} for report in logger.reports]
-    began, counts = time.monotonic(), run.index(files, logger)
+    project, began = project_at(files[0] if files else paths[0] / "-"), time.monotonic()
+    models = Models(warn=warn)
+
+    async def work() -> Counts:
+        async with open_index(project, models) as store:
+            with ProgressBar(quiet, "index") as bar:
+                refresh = Refresh(
+                    project, store, models, annotate, dry_run, logger, bar.expect, bar.add,
+                    is_left_out=finder.left_out_finder(paths), rebuild=rebuild,
+                )  # fmt: skip
+                counts = await refresh.run(files)
+            counts.removed += refresh.prune(None if prune else paths)
+            if not (quiet or as_json):
+                _say_how_to_compare(refresh.encoder, project)
+            return counts
+
+    counts = run_or_report(work(), logger)
     if counts is None:
         sys.exit(1)
     seconds = time.monotonic() - began
     if as_json:
         print_json({**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped})
     elif not quiet:
-        run.print_counts(counts, seconds)
+        say(f"{counts.describe(dry_run)}, {seconds:.1f} s", err=True)
     exit_with_status(logger)
 
 
-@dataclass
-class _IndexRun:
-    """A run of `lmm index` with its options. named_model: configured embedding model."""
-
-    paths: tuple[Path, ...]
-    finder: DocumentFinder
-    annotate: bool
-    prune: bool
-    rebuild: bool = False
-    dry_run: bool = False
-    encoder: Encoder | None = field(default=None, init=False)
-    named_model: str = field(default="", init=False)
-
-    def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
-        """Index files and return counts, or None after a reported failure."""
-        from ...indexing.collection import open_index
-        from ...indexing.refresh import Refresh
-
-        project = project_at(files[0] if files else self.paths[0] / "-")
-        models = Models(warn=warn)
-
-        async def work() -> Counts:
-            async with open_index(project, models) as store:
-                with ProgressBar(logger.quiet, "index") as bar:
-                    refresh = Refresh(
-                        project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
-                        is_left_out=self.finder.left_out_finder(self.paths), rebuild=self.rebuild,
-                    )  # fmt: skip
-                    counts = await refresh.run(files)
-                counts.removed += refresh.prune(None if self.prune else self.paths)
-                self.encoder = refresh.encoder
-                settings = project.embeddings
-                by_meaning = settings.encoding == "default" and settings.dense_model not in (DEFAULT, NO_MODEL.source)
-                self.named_model = settings.dense_model if by_meaning else ""
-                return counts
-
-        return run_or_report(work(), logger)
-
-    def print_counts(self, counts: Counts, seconds: float) -> None:
-        """Print counts, and how to enable search by meaning if no embedding model is available."""
-        if self.encoder is not None and self.encoder.embedder is None:
-            say(WORDS_INDEX.format(self.named_model) if self.named_model else ONLY_WORDS, err=True)
-        say(f"{counts.describe(self.dry_run)}, {seconds:.1f} s", err=True)
+def _say_how_to_compare(encoder: Encoder | None, project: Project) -> None:
+    """Print how to enable search by meaning if no embedding model is available."""
+    if encoder is None or encoder.embedder is not None:
+        return
+    model = project.embeddings.dense_model
+    is_named = project.embeddings.encoding == "default" and model not in (DEFAULT, NO_MODEL.source)
+    say(WORDS_INDEX.format(model) if is_named else ONLY_WORDS, err=True)
 
 
 def _print_info(as_json: bool) -> None:

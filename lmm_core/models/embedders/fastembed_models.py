@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...errors import ModelError
-from ...files.user import cache_folder
+from ...files.names import cache_folder
 from ..addresses import doubt_environment
 from ..names import ModelName, local_folder
 from ..sources import FASTEMBED
