@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import html
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 from urllib.parse import quote
 
-from ..retrieve.plain_text import plain_title
 from ..settings.project import Project
-from ..settings.quarto_project import as_list, mapping_in
 from ..settings.tables import SiteOptions
 from ..study.outline import page_title
 
@@ -33,78 +30,26 @@ class Entry:
     depth: int = 0
 
 
-def read_contents(
-    documents: Sequence[Path], project: Project, folder: Path, settings: Mapping[str, Any]
-) -> list[Entry]:
-    """Return the table of contents: pages in book or sidebar order, then the others by folder.
+def read_contents(documents: Sequence[Path], project: Project, folder: Path, is_book: bool) -> list[Entry]:
+    """Return the table of contents, by folder, in the order of a book's chapters or of names.
 
     Raise OSError, MarkdownError and QuartoError."""
-    waiting = {path.relative_to(folder).as_posix(): path for path in sorted(documents, key=_place)}
+    paths = list(documents) if is_book else sorted(documents, key=_place)
+    paths.sort(key=lambda path: path != folder / path.name or path.stem != _FIRST)  # the first page comes first
     entries: list[Entry] = []
-    for name, title, depth in _listed_entries(settings):
-        if name and name in waiting:
-            entries.append(_entry(waiting.pop(name), title, depth, project, folder))
-        elif title and not name:
-            entries.append(Entry(plain_title(title), depth=depth))
-    first = [name for name in waiting if PurePosixPath(name).with_suffix("").as_posix() == _FIRST]
-    entries = [_entry(waiting.pop(name), "", 0, project, folder) for name in first] + entries
     part = ""
-    for name, path in waiting.items():
-        parent = PurePosixPath(name).parent.as_posix()
+    for path in paths:
+        parent = path.parent.relative_to(folder).as_posix()
         if parent not in (part, "."):
             entries.append(Entry(parent.replace("/", " / ")))
         part = parent
-        entries.append(_entry(path, "", int(parent != "."), project, folder))
-    return _without_empty_parts(entries)
+        name = path.relative_to(folder).with_suffix(".html").as_posix()
+        entries.append(Entry(page_title(path, project.rules) or path.stem, name, path, int(parent != ".")))
+    return entries
 
 
 def _place(path: Path) -> tuple[str, bool, str]:
     return path.parent.as_posix(), path.stem != _FIRST, path.name
-
-
-def _entry(path: Path, title: str, depth: int, project: Project, folder: Path) -> Entry:
-    name = path.relative_to(folder).with_suffix(".html").as_posix()
-    return Entry(plain_title(title) or page_title(path, project.rules) or path.stem, name, path, depth)
-
-
-def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
-    following = [*entries[1:], Entry("")]
-    return [
-        entry
-        for entry, after in zip(entries, following, strict=True)
-        if entry.page or after.depth > entry.depth or after.page
-    ]
-
-
-# Entries of _quarto.yml
-
-
-def _listed_entries(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    book = mapping_in(settings, "book")
-    for key in ("chapters", "appendices"):
-        yield from _items(as_list(book.get(key)), 0)
-    sidebar = mapping_in(settings, "website").get("sidebar")
-    for bar in sidebar if isinstance(sidebar, list) else [sidebar]:
-        if isinstance(bar, dict):
-            yield from _items(as_list(bar.get("contents")), 0)
-
-
-def _items(items: Sequence[Any], depth: int) -> Iterator[tuple[str, str, int]]:
-    for item in items:
-        if isinstance(item, str):
-            yield _file(item), "", depth
-        elif isinstance(item, dict):
-            inner = as_list(item.get("chapters")) or as_list(item.get("contents"))
-            part = str(item.get("part") or item.get("section") or "")
-            name = _file(str(item.get("href") or item.get("file") or part))
-            is_file = "." in PurePosixPath(name).name
-            if name and (is_file or part):
-                yield (name, str(item.get("text") or ""), depth) if is_file else ("", part, depth)
-            yield from _items(inner, depth + 1 if part else depth)
-
-
-def _file(name: str) -> str:
-    return name.removeprefix("./").lstrip("/")
 
 
 # Frame

@@ -132,7 +132,7 @@ def _run(
 
 
 _NAMES_FILE = ("href", "src", "poster", "data")
-_NAMING_FILES = "a[href], link[href], [src], [srcset], [poster], object[data]"
+_NAMING_FILES = "a[href], link[href], [src], [poster], object[data]"
 _LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
 
 
@@ -176,10 +176,6 @@ class SiteLinks:
             for name in _NAMES_FILE:
                 if link := element.attributes.get(name):
                     element.attrs[name] = self._mended(link, page, logger)
-            if sizes := element.attributes.get("srcset"):
-                parts = [candidate.split() for candidate in sizes.split(",") if candidate.split()]
-                mended = [" ".join([self._mended(link, page, logger), *size]) for link, *size in parts]
-                element.attrs["srcset"] = ", ".join(mended)
 
     def _mend_reference(self, element: LexborNode, page: str, logger: LoggerBase) -> None:
         name = unquote((element.attributes.get("href") or "").removeprefix("#"))
@@ -256,7 +252,7 @@ def write_site(
     Raise CourseError without pandoc, and RenderError with one line per failed page."""
     project = with_quarto_rules(load_project(folder / "-"))
     page_paths = [page.file.path for page in shown_pages(documents, folder)]
-    contents = read_contents(page_paths, project, folder, settings)
+    contents = read_contents(page_paths, project, folder, "book" in settings)
     language = str(settings.get("lang") or "en")
     options = _site_options(project, folder, output, logger)
     sources = {entry.page: entry.source for entry in contents if entry.source}

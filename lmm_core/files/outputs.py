@@ -54,7 +54,7 @@ def check_output(
         )
     if within is not None and not is_inside(output, within):
         raise OutputError(f"{output}: this link leads out of {within}, to {real}; remove it, or name another output")
-    if source := next((path for path in inputs if _is_same(output, path)), None):
+    if source := next((path for path in inputs if is_same_file(output, path)), None):
         raise OutputError(f"{output}: this would be written over its own source, {source}; name another output")
     _check_ending(output, real, endings)
     if not (may_replace or text_follows):
@@ -72,7 +72,8 @@ def check_replaced(output: Path, data: bytes | None = None) -> None:
         )
 
 
-def _is_same(path: Path, other: Path) -> bool:
+def is_same_file(path: Path, other: Path) -> bool:
+    """Return True if two paths are the same file, through a link or ignored case."""
     try:
         return path.samefile(other)
     except OSError:
@@ -134,4 +135,4 @@ def _digest(data: bytes) -> bytes:
 
 def is_made_again(output: Path, path: Path) -> bool:
     """Return True if an input is an earlier output."""
-    return _is_same(path, output) and is_ours(output)
+    return is_same_file(path, output) and is_ours(output)

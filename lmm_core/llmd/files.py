@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import LlmdError
 from ..files.gitignore import is_ignored
 from ..files.names import DEVICES
+from ..files.outputs import is_same_file
 from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
 
@@ -129,14 +130,6 @@ def _kind_problem(place: Path, real: Path) -> str:
     if stat.S_ISDIR(mode):
         return "this is a folder"
     return "" if stat.S_ISREG(mode) else "this is not a regular file"
-
-
-def is_same_file(place: Path, other: Path) -> bool:
-    """Return True if two paths are the same file, through a hard link or ignored case."""
-    try:
-        return place.samefile(other)
-    except OSError:
-        return False
 
 
 def shown_path(path: str) -> str:

@@ -9,13 +9,14 @@ from itertools import combinations
 from pathlib import Path
 
 from ..errors import LlmdError
+from ..files.outputs import is_same_file
 from ..logging import LoggerBase
 from ..markdown.blocks import Problem
 from ..markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
 from .changes import ChangePlan, FileChange, plan
 from .document import Llmd, ThreadEntry, as_shown, parse_llmd
 from .editing import append_entry, make_llmd, remove_file, set_file
-from .files import Files, as_data, is_same_file
+from .files import Files, as_data
 from .journal import Applied, Journal, JournalChange, journal_change
 from .reply import ParsedReply, parse_reply
 
@@ -30,12 +31,10 @@ class OpenedDocument:
 
     @property
     def path(self) -> Path:
-        """Return the document's resolved path."""
         return self.file.path.resolve()
 
     @property
     def name(self) -> str:
-        """Return the document's path from the root."""
         return self.path.relative_to(self.root).as_posix()
 
     def files(self, allow: Sequence[str] = ()) -> Files:

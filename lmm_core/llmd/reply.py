@@ -67,7 +67,6 @@ class ParsedReply:
 
     @property
     def paths(self) -> list[str]:
-        """Return the distinct paths."""
         return list(dict.fromkeys(file.path for file in self.files))
 
 

@@ -75,7 +75,6 @@ def _prompt(name: str, schema: Mapping[str, Any] | None = None, max_tokens: int 
 
 
 def _object_schema(**properties: Any) -> dict[str, Any]:
-    """Return the schema of an object with required properties."""
     required = list(properties)
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
@@ -170,7 +169,6 @@ class KnownPrompt:
 
     @property
     def needed(self) -> list[str]:
-        """The required fields."""
         return [field for field in fields_in(self.text) if field not in OPTIONAL]
 
 

@@ -38,7 +38,6 @@ class Chat(BlockQuestion):
 
     @property
     def value(self) -> list[dict[str, str]]:
-        """Return the value of `~chat`."""
         waiting = [{"user": text} for text in self.pending[: self.by_hand]]
         return [{str(speaker): text} for speaker, text in self.recorded] + waiting
 
@@ -50,7 +49,6 @@ class Chat(BlockQuestion):
 
     @property
     def markdown(self) -> str:
-        """Return the chat as a text."""
         return "\n\n".join(f"**{speaker}:** {text}" for speaker, text in self.recorded)
 
 

@@ -57,7 +57,6 @@ class EditRequest(BlockQuestion):
 
     @property
     def markdown(self) -> str:
-        """Return requests and new version as a text."""
         return "\n\n".join(["**user:** " + "\n".join(self.requests), self.reply or ""])
 
 

@@ -119,7 +119,6 @@ class ModelRun(ABC, Generic[Asked]):
         return self.apply(blocks)
 
     async def ask_and_close(self) -> None:
-        """Ask all open questions, and close the model."""
         try:
             await self.ask()
         finally:

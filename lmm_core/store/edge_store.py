@@ -141,7 +141,6 @@ class EdgeStore(VectorStore):
                 save_record(self._path(name), record)
 
     def _own_folder(self) -> None:
-        """Create, mark and lock the folder."""
         if self._lock.held:
             return
         with engine_errors(f"The folder {self.folder} cannot be created"):
@@ -340,7 +339,6 @@ class EdgeStore(VectorStore):
 
     @contextmanager
     def _write_access(self, name: str) -> Iterator[EdgeShard]:
-        """Open a collection to change it."""
         with self._shard(name, "written to") as shard:
             self._revision = object()
             yield shard

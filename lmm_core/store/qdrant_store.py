@@ -153,7 +153,6 @@ class QdrantStore(VectorStore):
         self._ask(lambda: self._client.delete_collection(collection))
 
     def _resolve_alias(self, name: str) -> str:
-        """Resolve an alias."""
         return name
 
     def _is_there(self, name: str) -> bool:

@@ -230,7 +230,6 @@ class EncodingResult:
 
     @property
     def name(self) -> str:
-        """Encoding and embedding model."""
         return f"{self.encoding} ({self.embedding})" if self.embedding else self.encoding
 
     def by_origin(self) -> dict[str, list[QuestionResult]]:

@@ -155,7 +155,6 @@ class StudyPlan:
 
     @property
     def minutes(self) -> float:
-        """Minutes of all sessions."""
         return sum(step.minutes for session in self.sessions for step in session)
 
 

@@ -14,7 +14,7 @@ ONE = f"{HEADER}# A\n\n{LONG}\n"
 
 
 def seen(text, opts=None):
-    return overview(CheckedDocument(parse_markdown_text(text)), opts=opts)
+    return overview(CheckedDocument(parse_markdown_text(text)), (), opts or ScanOpts())
 
 
 def state(text):
@@ -66,7 +66,7 @@ def test_corrected_values_are_stale_once_their_text_has_changed():
 def test_what_is_missing_is_what_a_run_asks_for(text):
     with_header = HEADER + text
     blocks = parse_markdown_text(with_header)
-    found = overview(CheckedDocument(blocks))
+    found = overview(CheckedDocument(blocks), (), ScanOpts())
     assert serialize_blocks(blocks) == with_header, "an overview changes nothing"
     annotator = CountingAnnotator()
     annotate(with_header, annotator)

@@ -71,7 +71,6 @@ class NeedsFinder:
     closed: AbstractSet[int]
 
     def needs_of(self, node: Node) -> SectionNeeds:
-        """Return the needs of a section."""
         needs = SectionNeeds(node, self.texts)
         for key, threshold in wanted_keys(node, self.opts):
             self._sort_key(node, key, threshold, needs)
@@ -110,7 +109,6 @@ class NeedsFinder:
             needs.values["titles"] = path
 
     def maker(self, node: Node) -> str:
-        """See `maker_of`."""
         return maker_of(node, self.tree)
 
     def is_from_model(self, node: Node) -> bool:

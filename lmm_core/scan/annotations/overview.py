@@ -42,9 +42,9 @@ class Overview:
     findings: list[Finding]
 
 
-def overview(document: CheckedDocument, findings: Sequence[Finding] = (), opts: ScanOpts | None = None) -> Overview:
+def overview(document: CheckedDocument, findings: Sequence[Finding], opts: ScanOpts) -> Overview:
     """Return an overview of a document and its findings."""
-    opts, tree, problems = opts or ScanOpts(), document.tree, list(findings)
+    tree, problems = document.tree, list(findings)
     if tree is None:
         return Overview("", "", 0, [], [], problems)
     parts = annotated_parts(tree)

@@ -59,7 +59,6 @@ class SectionContent:
 
     @property
     def text(self) -> str:
-        """Return all texts as paragraphs."""
         return "\n\n".join(self.texts)
 
 
@@ -91,7 +90,6 @@ class SectionTexts:
         return words if text is content else count_words(content)
 
     def content(self, part: Node) -> SectionContent:
-        """Return the content of a section or titled div."""
         if not isinstance(part, HeadingNode):
             return SectionContent([self._text_inside(part)])
         content = SectionContent()

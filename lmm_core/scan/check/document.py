@@ -111,7 +111,6 @@ class CheckedText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Return the lines without line ends."""
         return self.source.split("\n")
 
     @cached_property
@@ -122,7 +121,6 @@ class CheckedText:
 
     @cached_property
     def parts(self) -> list[tuple[int, Part, str]]:
-        """Return the divs and metadata blocks, with line and text."""
         return list(parts_by_line(self.source))
 
     @cached_property

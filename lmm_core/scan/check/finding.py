@@ -41,7 +41,6 @@ class Finding:
 
     @property
     def level(self) -> Level:
-        """Return the level of its report."""
         return "error" if self.code in ERRORS else "warning"
 
 

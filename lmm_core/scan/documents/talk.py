@@ -72,7 +72,6 @@ class DocumentChat:
         return bool(by_hand or new or (self.edits and requests_in(block)[1]))
 
     async def ask(self) -> None:
-        """Run everything concurrently."""
         import asyncio
 
         await asyncio.gather(*(run.ask() for run in self.runs))

@@ -32,12 +32,10 @@ class QuestionGroup:
 
     @property
     def name(self) -> str:
-        """Most central question."""
         return self.turns[0].question
 
     @property
     def size(self) -> int:
-        """Number of conversations, see `count_askers`."""
         return count_askers(self.turns)
 
 

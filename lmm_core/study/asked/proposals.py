@@ -59,7 +59,6 @@ class GroupProposal:
 
     @property
     def what(self) -> str:
-        """Short description."""
         words = {"edit": "change", "section": "a new section, near"}
         return f"{words[self.kind]} {name_of(self.section)}"
 
