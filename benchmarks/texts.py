@@ -17,7 +17,8 @@ from lmm_core.markdown import (
     parse_markdown_text,
     serialize_blocks,
 )
-from lmm_core.scan import scan, scan_rag
+from lmm_core.scan.header import scan
+from lmm_core.scan.rag import scan_rag
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPORA = ROOT.parent / "shared" / "corpora"

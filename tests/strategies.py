@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.models.annotators.annotator import Annotation
-from lmm_core.scan import scan, scan_rag
+from lmm_core.scan.header import scan
 from lmm_core.scan.knit import knit
+from lmm_core.scan.rag import scan_rag
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response."
 LONG = (

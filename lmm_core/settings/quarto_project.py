@@ -76,8 +76,9 @@ def _profiles(declared: Any) -> list[str]:
     declared = declared if isinstance(declared, dict) else {}
     profiles = active_profiles() or _names(declared.get("default"))
     groups = as_list(declared.get("group"))
-    for group in groups if all(isinstance(group, list) for group in groups) else [groups]:
-        profiles = profiles if set(group) & set(profiles) else [*profiles, *map(str, group[:1])]
+    for group in [group for group in groups if isinstance(group, list)] or [groups]:
+        names = [str(name) for name in group]
+        profiles = profiles if set(names) & set(profiles) else [*profiles, *names[:1]]
     return profiles
 
 

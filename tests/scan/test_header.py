@@ -4,7 +4,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, parse_markdown_text, serialize_blocks
-from lmm_core.scan import scan
+from lmm_core.scan.header import scan
 
 
 def header(text, name="notes", docid="notes.md"):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.overview import overview
 from lmm_core.scan.check.document import CheckedDocument
+from lmm_core.settings.tables import ScanOpts
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown
 
 HEADER = "---\ntitle: T\ndocid: d\n---\n\n"

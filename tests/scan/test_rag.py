@@ -20,8 +20,9 @@ from lmm_core.markdown import (
 )
 from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.models.annotators.extractive import ExtractiveAnnotator
-from lmm_core.scan import ScanOpts, scan_rag
+from lmm_core.scan.rag import scan_rag
 from lmm_core.settings.project import Project, for_document
+from lmm_core.settings.tables import ScanOpts
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
 
 HEADER = "---\ntitle: T\ndocid: d\n---\n\n"

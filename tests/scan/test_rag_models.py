@@ -12,8 +12,8 @@ from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.annotators.model_annotator import ModelAnnotator
 from lmm_core.models.chat import Asker
-from lmm_core.scan import ScanOpts
 from lmm_core.scan.rag import RagRun
+from lmm_core.settings.tables import ScanOpts
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, any_text, markdown, outside_metadata, squeezed
 from tests.talk import Sayer
 

@@ -8,8 +8,8 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.edits import broken_edits
 from lmm_core.models.annotators.extractive import ExtractiveAnnotator
-from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.removal import Removal
+from lmm_core.settings.tables import ScanOpts
 from tests.real_files import spread
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown
 

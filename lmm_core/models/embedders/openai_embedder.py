@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
-from ..chat import Reply, Usage
 from ..names import ModelName
-from ..openai.client import explain, number_in, open_client, require_key
+from ..openai.client import explain, open_client, require_key
 from ..sources import ModelSource, RequestLimits
-from ..tokens import count_tokens
 from .embedder import WORDS_ALONE, batches
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ class OpenAIEmbedder:
     def __init__(self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None) -> None:
         self.name = str(name)
         self.space = f"{name}@{source.base_url}"  # the same name may be another model elsewhere
-        self.usage = Usage()
+        self._answered = False
         self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
         self._key = require_key(name, source, WORDS_ALONE)
         self._client: AsyncOpenAI | None = None
@@ -52,8 +50,7 @@ class OpenAIEmbedder:
                     model=self._model, input=texts, encoding_format="float"
                 )
             except openai.APIError as error:
-                answered = self.usage.requests > 0
-                raise explain(error, self.name, self._source, self._key, self._limits.timeout, answered) from None
+                raise explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered) from None
             except (ValueError, RecursionError) as error:
                 raise ModelError(
                     f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
@@ -70,9 +67,7 @@ class OpenAIEmbedder:
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
             counts = f"{len(vectors)} vectors for {len(texts)} texts"
             raise ModelError(f"{self.name}: the server returned {counts}, or vectors of different lengths")
-        used = getattr(reply, "usage", None)
-        tokens = number_in(used, "prompt_tokens") or sum(map(count_tokens, texts))
-        self.usage.add(Reply("", tokens))
+        self._answered = True
         return vectors
 
     async def close(self) -> None:

@@ -282,5 +282,5 @@ def text_in(content: Any) -> str:
 
 def number_in(used: Any, key: str) -> int:
     """Return a number of tokens from a usage report, or 0."""
-    value = value_at(used, key) if isinstance(used, dict) else getattr(used, key, None)
+    value = value_at(used, key)
     return value if isinstance(value, int) else 0

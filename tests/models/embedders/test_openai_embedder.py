@@ -33,7 +33,6 @@ def test_each_text_gets_its_vector_in_order():
         vectors, embedder = embed(server, [f"text {n}" * n for n in range(1, 2 * MOST_TEXTS)])
     assert [vector[0] for vector in vectors] == [len(f"text {n}") * n for n in range(1, 2 * MOST_TEXTS)]
     assert len(server.requests) > 1
-    assert embedder.usage.requests == len(server.requests)
     assert isinstance(embedder, Embedder)
 
 
