@@ -147,15 +147,6 @@ def test_an_index_of_another_embedding_model_is_reported(hybrid):
         search("crimson", "docs", database=with_model("openai/other"))
 
 
-def test_words_alone_are_compared_while_the_embedding_model_is_away(hybrid, embedded):
-    fill("docs", trees=page("crimson"))
-    index(database=hybrid)
-    embedded.status = 401
-    warnings = []
-    assert [hit.source for hit in search("the crimson", warn=warnings.append)] == ["trees.md#L1-L5"]
-    assert len(warnings) == 1 and warnings[0].startswith("searching by words alone: ") and "401" in warnings[0]
-
-
 def test_each_file_is_searched_in_its_language():
     """`Häuser` and `Haus`, `bushes` and `bush` have one stem each, in their own language alone."""
     fill("docs", named="---\nlang: de\n---\n\n# Häuser\n", english="# Walls\n\nThe bushes of the garden are watered.\n")

@@ -3,7 +3,6 @@
 import random
 from itertools import pairwise
 
-import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,6 @@ from lmm_core.indexing.passages import read_passage
 from lmm_core.models.tokens import count_tokens
 from lmm_core.store.vector_store import ScoredPoint
 from tests.crawl.indexed import read_snippet_file
-from tests.strategies import markdown
 
 WORDS = "mean variance of the sample is small and residuals are plotted against fitted values in each group".split()
 
@@ -89,13 +87,6 @@ def test_questions_are_embedded():
     assert window.annotations == "Retries\nHow many?" and "questions" not in window.content
 
 
-def test_lines_behind_a_byte_order_mark_and_with_crlf():
-    text = "\ufeff\r\n# One\r\n\r\n" + paragraphs(*[100] * 6).replace("\n", "\r\n")
-    windows = cut(text)
-    assert windows[0].content.startswith("# One") and lines_of(windows[0])[0] == 2
-    check_lines(text, windows)
-
-
 def test_the_id_is_of_the_text_and_its_file_and_stays_where_it_moves():
     text = f"# One\n\n{prose(100)}\n"
 
@@ -116,7 +107,6 @@ PARTS = [
     st.integers(1, 80).map(lambda size: "\n".join(f"- item {number} of it" for number in range(size))),
 ]
 PLAIN = st.lists(st.one_of(PARTS), min_size=1, max_size=5).map("\n\n".join)
-ANY = st.lists(st.one_of(markdown(), st.integers(1, 400).map("xxxxx".__mul__), *PARTS), max_size=12).map("\n\n".join)
 
 
 def check_lines(text, windows):
@@ -127,17 +117,6 @@ def check_lines(text, windows):
         own = [line.strip("\r") for line in window.content.split("\n")]
         repeated = ("```", "| a | b |", "|---|---|")
         assert all(line in "\n".join(lines[first - 1 : last]) for line in own if line not in repeated)
-
-
-@pytest.mark.slow
-@given(ANY)
-def test_windows_of_any_text_are_within_the_bounds_and_have_ids_of_their_own(text):
-    windows = cut(text)
-    texts = [window.content for window in windows if window.payload.get("type") != "summary"]
-    assert len(texts) <= 1 or within_bounds(texts)
-    assert all(count_tokens(body) <= MOST for body in texts)
-    assert len({window.uuid for window in windows}) == len(windows)
-    assert windows == cut(text)
 
 
 @given(PLAIN)

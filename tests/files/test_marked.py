@@ -16,7 +16,7 @@ from lmm_core.files.marked import (
     remove_marked,
     write_own,
 )
-from lmm_core.files.names import clash, name_problem
+from lmm_core.files.names import name_problem
 from lmm_core.markdown.files import ROOT_MARKS
 from tests.commands import write
 
@@ -85,13 +85,6 @@ def test_a_mark_has_to_be_a_file(tmp_path):
     (FOLDER / MARK).symlink_to(write(tmp_path / "real", "lmm-folder 1 index\n"))
     with pytest.raises(FolderError, match="lmm has not made it"):
         make_marked(FOLDER, "index")
-
-
-def test_a_file_in_the_place_of_a_folder_is_refused():
-    write(FOLDER, "mine")
-    with pytest.raises(FolderError, match="is a file, not a folder"):
-        make_marked(FOLDER, "index")
-    assert FOLDER.read_text() == "mine"
 
 
 # Removing
@@ -261,8 +254,3 @@ def test_a_name_for_a_folder(name):
 @pytest.mark.parametrize("name", ["", "..", ".a", "a.", "a/b", "a b", "ä", "x" * 201, "com1.files"])
 def test_no_name_for_a_folder(name):
     assert name_problem(name)
-
-
-def test_names_that_would_be_one_folder():
-    assert clash({"a": "Chunks", "b": "documents", "c": "chunks"}) == ("a", "c")
-    assert clash({"a": "chunks", "b": "documents"}) is None

@@ -114,12 +114,6 @@ def test_a_summary_is_a_chunk_of_its_own():
     assert "summary" not in payload("The mean is a sum")
 
 
-def test_types_come_from_metadata_and_from_divs():
-    assert payload("Compute")["type"] == "exercise"
-    text = "# A\n\nText here.\n\n::: exercise\nTry it.\n:::\n\n::: {.rag-only type=topic}\nTopic.\n:::\n"
-    assert [chunk.payload.get("type") for chunk in chunks(text)] == [None, "exercise", "topic"]
-
-
 # Annotations and encodings
 
 
@@ -158,14 +152,6 @@ def test_the_flow_table(encoding, dense, sparse, embedding):
     texts = texts_to_encode(EncodingModel(encoding), "c", "a")
     assert (texts.dense, texts.sparse) == (dense, sparse)
     assert encoding_to_qdrantembedding_model(EncodingModel(encoding)) is QdrantEmbeddingModel(embedding)
-
-
-def test_the_questions_of_a_header_count_for_the_texts_of_its_document():
-    text = "---\ndocid: d\n~questions: [Why Git?]\n---\n\nText.\n\n# A\n\n---\nquestions: Why A?\n---\n\nMore.\n"
-    assert {chunk.content: chunk.annotations for chunk in chunks(text)} == {
-        "Text.": "A\nWhy Git?",
-        "More.": "A\nWhy A?",
-    }
 
 
 # Identity

@@ -193,12 +193,6 @@ def test_killed_at_each_step_of_undoing(journal):
         assert contents() in (BEFORE, AFTER), step
 
 
-def test_a_journal_that_cannot_be_read(journal):
-    write(journal.folder / "changes.open", '{"changes": 1}')
-    with pytest.raises(LlmdError, match=r"changes.open: cannot be read"):
-        journal.recover()
-
-
 def test_a_file_that_has_become_a_link(journal, tmp_path_factory):
     outside = write(tmp_path_factory.mktemp("outside") / "x", "theirs\n")
     journal.apply(changes(), "P.md")

@@ -93,19 +93,12 @@ def test_what_is_malformed_is_told_with_its_line(text, line, message):
     assert any(at == line and message in said for at, said in found), found
 
 
-@pytest.mark.parametrize("tags", [("<think>", "</think>"), ("", "</think>"), ("[THINK]", "[/THINK]")])
+@pytest.mark.parametrize("tags", [("<think>", "</think>"), ("", "</think>")])
 def test_a_draft_in_the_thoughts_is_no_block(tags):
     thoughts = f"{tags[0]}\nPerhaps:\n\na.py\n{BLOCK}\n<<<<<< SEARCH>\n{tags[1]}\n\n"
     reply = parse_reply(f"{thoughts}b.py\n{BLOCK}")
     assert [(one.path, one.line) for one in reply.files] == [("b.py", thoughts.count("\n") + 2)]
     assert reply.problems == ()
-
-
-def test_tags_that_a_block_is_about_are_its_text():
-    text = "a.html\n<<<<<< SEARCH\n<think>\n=======\n</think>\n>>>>>> REPLACE"
-    assert parse_reply(text, "Close <think> by </think>.").files == (
-        Replacement("a.html", ("<think>",), ("</think>",), 2),
-    )
 
 
 INSIDE = [

@@ -32,12 +32,6 @@ def test_a_section_with_its_solution_and_parts():
     assert items(text) == [("exercise", "Cups", "Ten cups.\n\n**Part a**\n\nHow many?", "Ten.")]
 
 
-def test_a_div_of_solution_after_an_exercise():
-    text = "# T\n\n" + DIV.format("What is one and one?") + "\n::: solution\n" + "Two, " * 40 + "\n:::\n"
-    ((_, _, text, solution),) = items(text)
-    assert text == "What is one and one?" and solution.startswith("Two, Two")
-
-
 def test_exercises_of_one_section_stay_apart_and_a_long_one_is_whole():
     long = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(20))
     both = items("# T\n\n" + "\n".join(DIV.format(f"{name} {long}") for name in ("One", "Two")))

@@ -62,12 +62,6 @@ def test_citations_links_notes_and_formulas_are_readable():
     )
 
 
-def test_code_comes_with_the_sentence_before_it():
-    assert first("computed from the sample") == (
-        "It is **computed** from the **sample**.\n\n```\nprint(standard_error([1, 2, 3]))\n```"
-    )
-
-
 def test_a_section_of_an_image_alone_is_passed_over():
     notes = material("# Oaks of old\n\n![](oak.png)\n\n# Oaks today\n\nOaks are 'old oaks'.\n")
     (source,) = matches("old oaks", notes=notes)

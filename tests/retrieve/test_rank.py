@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.retrieve.ranking.fusion import UNDER_SUMMARY, fuse, rank_sections
+from lmm_core.retrieve.ranking.fusion import UNDER_SUMMARY, fuse
 from tests.retrieve.materials import documents, material, passage
 
 BOOK = """---
@@ -69,11 +69,3 @@ def test_a_hit_on_a_summary_gives_the_passages_under_it():
     assert {one.id for one in best} == {FLOUR.id, SALT.id}
     assert best[0].score == UNDER_SUMMARY
     assert [one.id for one in fuse([[summary("red wine")]], MADE)] == [GRAPES.id]  # it has no text of its own
-
-
-def test_sections_come_in_the_order_of_their_best_passages():
-    best = fuse([[HOPS, FLOUR, SALT], [FLOUR], [summary("bread")]], MADE)
-    ranked = rank_sections(best, MADE)
-    assert [one.section.title for one in ranked] == ["Bread", "Beer"]
-    assert ranked[0].score == best[0].score
-    assert [one.id for one in ranked[0].passages] == [FLOUR.id, SALT.id]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
-from lmm_core.retrieve.ranking.spans import MOST, cut_spans, spread_spans, whole_span
+from lmm_core.retrieve.ranking.spans import cut_spans, spread_spans, whole_span
 from tests.retrieve.materials import documents, material, passage
 from tests.strategies import PROSE
 
@@ -41,12 +41,6 @@ def test_the_spans_of_a_passage_are_its_text_in_order(text):
         for span in spans[1:]:
             joined = joined.joined(span)
         assert joined.text == whole_span(one).text
-
-
-def test_prose_is_cut_at_sentences():
-    spans = cut_spans(only(f"# A\n\n{' '.join([PROSE] * 6)}\n", word="e"))
-    assert len(spans) > 1
-    assert all(span.text.endswith(".") and len(span.text) <= MOST for span in spans)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,7 @@
 """A question with one name of a thing finds passages with another."""
 
-import pytest
-
-from lmm_core.errors import ConfigError
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.synonyms import OTHER_NAME
-from lmm_core.settings.project import load_project
 from tests.commands import write
 from tests.indexing import found, lmm
 from tests.retrieve.materials import material, rank
@@ -85,10 +81,3 @@ def test_commands_search_for_other_names_and_say_which():
     assert lmm("search 'red or blue'")[1] == ""
     assert found("MLM")[0]["titles"][-1] == "Groups"
     assert "drawn from a distribution in hierarchical" in lmm("ask --no-model 'what is an MLM?' --budget 200")[0]
-
-
-@pytest.mark.parametrize("value", ["3", '["a", " "]'])
-def test_wrong_settings_are_named(value):
-    write("config.toml", f"[retrieve]\nsynonyms = {{ SD = {value} }}\n")
-    with pytest.raises(ConfigError, match="synonyms"):
-        load_project(None)

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -47,28 +46,6 @@ def test_what_was_written_is_there_when_opened_again(store, tmp_path):
     again.close()
 
 
-WRITES = """
-import os, sys
-from lmm_core.store import edge_engine, edge_store
-from lmm_core.store.places import open_store
-from lmm_core.store.places import LocalStorage
-from tests.store.points import *
-store = open_store(LocalStorage(sys.argv[1]))
-store.create("notes", SPEC, {"made": True}, INDEXES)
-store.upsert("notes", [point(n, words=[n]) for n in range(1, 701)])
-store.set_payload("notes", {key(1): {"n": "changed"}})
-store.delete("notes", [key(2)])
-store.upsert("notes", [point(2, words=[1], payload={"n": "again"})])
-print("written", flush=True)
-"""
-ONE_SEGMENT = "while True: store.upsert('notes', [point(n, words=[n % 99]) for n in range(1000, 9000)])"
-MANY_SEGMENTS = """
-edge_store.SEGMENT, edge_store.SMALL, edge_engine.IN_MEMORY = 300, 100, 1
-for at in range(1000, 9000, 100):
-    store.upsert("notes", [point(n, words=[n % 99]) for n in range(at, at + 100)])
-"""
-
-
 def run(code, folder, **options):
     """Start Python in another process, in which tests can be imported."""
     where = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
@@ -76,25 +53,6 @@ def run(code, folder, **options):
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": where}, **options
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.3])
-@pytest.mark.parametrize("goes_on", [ONE_SEGMENT, MANY_SEGMENTS], ids=["one segment", "many"])
-def test_a_killed_process_loses_nothing_that_was_written(tmp_path, goes_on, seconds):
-    """Points that upsert has returned for are there; of the others, each is whole or missing."""
-    with run(WRITES + goes_on, tmp_path / "index") as writer:
-        writer.stdout.readline()
-        time.sleep(seconds)
-        writer.kill()
-    store = opened(tmp_path)
-    assert store.metadata("notes") == {"made": True}
-    found = list(store.scroll("notes"))
-    assert ids(found)[:700] == list(range(1, 701)) and len(found) == store.count("notes")
-    assert [each.payload["n"] for each in found[:3]] == ["changed", "again", 3]
-    assert all("n" in each.payload for each in found)
-    assert ids(store.search("notes", Search({"content": near(9), "words": Sparse([9], [1.0])}, 1))) == [9]
-    store.close()
 
 
 def test_a_folder_in_use_is_one_sentence(store, tmp_path, monkeypatch):
@@ -171,7 +129,6 @@ def test_a_folder_that_cannot_be_written_to_is_read_from_a_copy(store, tmp_path,
 def test_a_folder_can_be_used_by_many_threads(store):
     def work(n):
         store.upsert("notes", [point(n, words=[n])])
-        store.delete("notes", [key(n + 500)])
         return ids(store.search("notes", Search({"words": Sparse([n], [1.0])}, 1)))
 
     with ThreadPoolExecutor(4) as pool:

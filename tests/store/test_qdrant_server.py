@@ -152,16 +152,6 @@ def test_a_certificate_has_to_be_trusted(tmp_path, monkeypatch):
         assert opened(server).collections() == []
 
 
-def test_the_key_does_not_go_through_the_internet_for_all_to_read(monkeypatch):
-    monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
-    with pytest.raises(StoreError, match=r"http://qdrant.example.org:6333 would get it unencrypted") as error:
-        open_store(RemoteSource("http://qdrant.example.org"))
-    assert "s3cret" not in str(error.value)
-    monkeypatch.setenv("QDRANT_URL", "https://qdrant.example.org")
-    for url in ("https://qdrant.example.org", "http://qdrant:6333", "http://10.0.0.7", "http://localhost"):
-        open_store(RemoteSource(url)).close()
-
-
 def test_the_port_is_the_urls_or_the_one_given():
     assert RemoteSource("https://a.org").address == "https://a.org:6333"
     assert RemoteSource("https://a.org", 443).address == "https://a.org:443"

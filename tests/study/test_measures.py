@@ -11,7 +11,6 @@ from lmm_core.study.bench import (
     Labelled,
     LabelledQuestion,
     QuestionResult,
-    annotated_questions,
     by_section,
     hit_at,
     judge,
@@ -50,14 +49,6 @@ def hits(*numbers):
 
 def named(name):
     return find_section(name, MATERIAL)
-
-
-def test_the_annotated_questions_are_those_of_all_sections():
-    found = [(one.question, section_address(one.section)) for one in annotated_questions(MATERIAL)]
-    assert found[:3] == [
-        ("How far apart?", "a.md#spread"), ("What is spread?", "a.md#spread"), ("What is a variance?", "a.md#the-variance"),
-    ]  # fmt: skip
-    assert len(found) == 6
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,6 @@ def test_titles_types_and_times():
     )
 
 
-def test_what_is_typed_in_sections_that_are_not_shown_counts_above():
-    assert lines(NOTES, level=1) == "1 min  Notes on chance  [exercise, topic]  (notes.md)\n"
-
-
 def test_summaries():
     assert "1 min    The die  [exercise]\n           What a die is.\n" in lines(NOTES, summaries=True)
 

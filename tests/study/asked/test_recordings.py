@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -131,17 +130,6 @@ def test_a_broken_file_is_an_error_until_it_is_deleted(recordings: Recordings) -
     recordings.delete()
     recordings.add(WHY)
     assert recordings.turns() == [WHY]
-
-
-def test_the_database_of_another_program_is_left_alone(recordings: Recordings) -> None:
-    recordings.path.parent.mkdir()
-    with closing(sqlite3.connect(recordings.path)) as other:
-        other.execute("CREATE TABLE turns (theirs TEXT)")
-    for work in (lambda: recordings.add(WHY), recordings.turns, recordings.delete):
-        with pytest.raises(RecordingError, match="another program"):
-            work()
-    with closing(sqlite3.connect(recordings.path)) as other:
-        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("turns",)]
 
 
 def test_a_link_leads_nowhere(recordings: Recordings, tmp_path: Path) -> None:
