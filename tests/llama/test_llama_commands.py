@@ -128,8 +128,7 @@ def test_no_poor_annotation_is_written_and_what_fails_is_said_with_its_place(ser
 # Ends
 
 
-def test_ctrl_c_in_the_middle_of_work_on_a_file(server, monkeypatch):
-    let_go_on(monkeypatch)
+def test_ctrl_c_in_the_middle_of_work_on_a_file(server):
     configure(server, max_tokens=500)
     write("notes.md", NOTES)
     process = start("rag", "notes.md")
