@@ -192,10 +192,22 @@ class _Search:
 
 
 def _filter(type: str, under: str) -> Where | None:
-    conditions = {"type": type} if type else {}
-    if under:
-        conditions["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
+    conditions = ({"type": type} if type else {}) | ({_key_of(under): under} if under else {})
     return Where(conditions) if conditions else None
+
+
+def _key_of(under: str) -> str:
+    """Return the payload's key for a section's path or a file."""
+    return "section_path" if under.replace(".", "").isdigit() else "source"
+
+
+class UnknownPlace(RetrieveError):
+    """A section or file that is not in the index."""
+
+    def __init__(self, under: str) -> None:
+        is_file = _key_of(under) == "source"
+        hint = ". Give its path from the project's folder." if is_file else ""
+        super().__init__(f"there is no {'file' if is_file else 'section'} {under} in the index{hint}")
 
 
 async def search_spans(
@@ -225,6 +237,8 @@ async def search_points(
 ) -> list[ScoredPoint]:
     """Return the best points with summaries, and best spans as `passage` in the payload; see `search_spans`."""
     best = spread_spans(await search_spans([library], text, limit, warn, type=type, under=under))
+    if under and not best and under not in library.store.facet(library.collection, _key_of(under)):
+        raise UnknownPlace(under)
     ids = list(best)[:limit]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
     return [

@@ -42,7 +42,7 @@ def test_a_folder_is_indexed_and_searched():
     summary = r"docs: 2 files \(2 read, 0 unchanged\), 2 snippets \(2 written, 0 removed\), \d+\.\d s\n"
     assert re.fullmatch(summary, told)
     out, _ = lmm("md-search --query 'what of the elm?' -k 1")
-    assert re.match(r"\d+\.\d{3}  docs  more\.md#L1-L5\n       # Notes ## About elm ", out)
+    assert re.match(r"\d+\.\d{3}  docs  more\.md#L1-L5\n       Notes About elm ", out)
     assert [sorted(hit) for hit in found("elm")] == [["index", "score", "snippet", "source"]]
     assert description_of("docs") == "Project documentation"
     again = json.loads(lmm("md-index --root docs --json")[0])

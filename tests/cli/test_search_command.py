@@ -125,7 +125,13 @@ def test_results_are_limited_and_filtered(notes):
     assert [hit["type"] for hit in found("variance --type exercise")] == ["exercise"]
     assert {hit["source"] for hit in found("variance --under part/other.md")} == {"part/other.md"}
     assert {hit["section_path"][-1] for hit in found("variance --under 2")} == {"2"}
-    assert found("variance --under 9") == []
+    assert found("xylophone --under 2") == []
+
+
+@pytest.mark.parametrize("under, place", [("9", "section 9"), ("part/other.md", "file part/other.md")])
+def test_a_section_or_file_that_is_not_in_the_index_is_named(notes, under, place):
+    lmm("index notes.md")
+    assert f"there is no {place} in the index" in lmm(f"search variance --under {under}", status=1)[1]
 
 
 def test_a_type_keyword_finds_the_type_alone(notes):

@@ -112,13 +112,16 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
 
 def _print_hit(match: SnippetHit, full: bool) -> None:
+    """Print a hit as plain text, or the whole snippet as it stands."""
+    from ...retrieve.plain_text import in_unicode, plain_text
+
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")
     say(one_line(f"  {match.source}"))
     if full:
         say(f"\n{printable(match.snippet)}\n")
     else:
-        say(f"       {beginning(match.snippet, SNIPPET)}\n")
+        say(f"       {beginning(in_unicode(plain_text(match.snippet)), SNIPPET)}\n")
 
 
 def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:
