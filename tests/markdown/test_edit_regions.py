@@ -46,13 +46,11 @@ OLD, NEW, END = LINES[0], LINES[4], LINES[8]
     "text",
     [
         REGION.replace(NEW, ""),
-        REGION.replace(END, ""),
-        REGION + "\n" + END,
         REGION + "\n" + REGION,
         NEW + "\nB\n\n" + OLD + "\nA\n\n" + END,
         REGION.replace("{#lmm-new-k3x9}", "{#lmm-new-zzzz}"),
     ],
-    ids=["no new", "no end", "two ends", "twice", "wrong order", "other name"],
+    ids=["no new", "twice", "wrong order", "other name"],
 )
 def test_markers_that_are_missing_or_doubled_are_told_with_their_line(text):
     blocks = parse_markdown_text(f"Before.\n\n{text}")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import MarkdownError
-from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, serialize_blocks, spelling
+from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.spelling import make_block, settle_safely
 from tests.strategies import markdown, outside_metadata, squeezed
 
@@ -97,9 +97,3 @@ def test_a_new_div_does_not_close_a_code_fence_left_open():
     before = parse_markdown_text("# A\n\n```\nnot closed\n\n# B\n\nend\n")
     with pytest.raises(MarkdownError, match="is not closed"):
         settle_safely(before, [*before[:-1], make_block("a: 1\n", "div"), before[-1]])
-
-
-def test_a_text_that_has_not_changed_is_not_parsed_again(monkeypatch):
-    blocks = parse_markdown_text("---\ntitle: A\n---\n\n# B\n\nText.\n")
-    monkeypatch.setattr(spelling, "parse_markdown_text", None)
-    assert settle_safely(blocks, blocks) == blocks

@@ -77,12 +77,6 @@ def test_the_same_blocks_come_back_through_the_tree(text):
     assert serialize_tree(map_tree(tree, lambda node: node.blocks)) == text
 
 
-def test_the_empty_list_is_the_empty_tree():
-    assert blocks_to_tree([]) is None
-    assert tree_to_blocks(None) == []
-    assert list(traverse(None)) == list(traverse_post(None)) == []
-
-
 def test_document_order_and_post_order():
     tree = tree_of(BOOK)
     assert names(traverse(tree)) == ["Book", "preface", "One", "first", "second", "Deep", "third", "Two", ""]
@@ -103,21 +97,9 @@ def test_metadata_annotates_the_document_a_section_or_the_text_behind_it_alone()
     assert [find(BOOK, name).get("type") for name in ("first", "second", "third")] == [None, "topic", None]
 
 
-def test_metadata_at_the_end_annotates_an_empty_text():
-    last = list(traverse(tree_of(BOOK)))[-1]
-    assert (type(last), last.content, last.get("left")) == (TextNode, "", "over")
-    assert last.parent.title == "Two"
-
-
 def test_of_consecutive_blocks_the_nearest_wins():
     node = find("text\n\n---\na: 1\nb: 1\n---\n\n---\nb: 2\n---\n\n# h\n", "h")
     assert (node.get("a"), node.get("b"), len(node.metadata)) == (1, 2, 2)
-
-
-def test_a_header_and_a_block_after_it():
-    root = tree_of("---\ntitle: T\n---\n---\na: 1\n---\n\n# h\n")
-    assert (root.get("title"), root.get("a")) == ("T", None)
-    assert root.sections[0].get("a") == 1
 
 
 def test_own_and_inherited_values():
@@ -126,10 +108,6 @@ def test_own_and_inherited_values():
     assert third.fetch("skip") is True
     assert third.fetch("lang") == "en"
     assert third.fetch("nothing", "else") == "else"
-
-
-def test_the_nearest_value_is_inherited():
-    assert find("---\na: 1\n---\n\n# x\n\n---\na: 2\n---\n\n## y\n\nz\n", "z").fetch("a") == 2
 
 
 def test_a_value_that_is_said_counts_over_the_systems():
@@ -161,10 +139,6 @@ def test_a_tree_from_a_file_and_to_a_file(tmp_path):
     assert (tmp_path / "copy.md").read_text() == path.read_text() == "text\n"
 
 
-def test_ancestors_are_outermost_first():
-    assert names(find(BOOK, "third").ancestors) == ["Book", "One", "Deep"]
-
-
 def test_an_error_block_is_a_text_node_and_comes_back():
     text = "# h\n\n---\na: [\n---\n\ntext\n"
     root = tree_of(text)
@@ -177,8 +151,11 @@ def test_an_error_block_is_a_text_node_and_comes_back():
 def test_folds_go_down_or_up():
     assert fold(tree_of(BOOK), lambda said, node: said + names([node]), []) == names(traverse(tree_of(BOOK)))
     assert fold_post(tree_of(BOOK), lambda node, below: sum(below) + isinstance(node, TextNode)) == 5
+
+
+def test_the_empty_list_is_the_empty_tree():
+    assert blocks_to_tree([]) is None and tree_to_blocks(None) == []
     assert fold(None, lambda said, node: 1 / 0, 7) == 7
-    assert fold_post(None, lambda node, below: 1 / 0) is None
 
 
 def test_a_map_puts_blocks_in_place_of_those_of_a_node_and_leaves_the_tree_that_it_was_given():
@@ -187,10 +164,6 @@ def test_a_map_puts_blocks_in_place_of_those_of_a_node_and_leaves_the_tree_that_
     made = map_tree(tree, lambda node: {"first": [], "second": [note, *node.blocks]}.get(node.content, node.blocks))
     assert serialize_tree(made) == "# One\n\n" + note.source + "second\n"
     assert (find_in(made, "second").get("by"), serialize_tree(tree)) == ("hand", "# One\n\nfirst\n\nsecond\n")
-
-
-def test_sections_inner_ones_first():
-    assert names(sections(tree_of(BOOK), post=True)) == ["Deep", "One", "Two", "Book"]
 
 
 def test_a_very_deep_document():

@@ -10,7 +10,7 @@ import yaml
 
 from lmm_core.cli import cli
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.store.places import PORT, RemoteSource
+from lmm_core.store.places import PORT
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "scale.md").read_text(encoding="utf-8")
@@ -41,11 +41,6 @@ def test_the_servers_find_the_index_and_are_given_the_key(compose):
             "port": 8766, "host": "0.0.0.0", "model": "", "workers": 2
         }  # fmt: skip
         assert "lmm-markdown[serve]" in server["build"]["dockerfile_inline"]
-
-
-def test_the_key_may_travel_to_the_nodes(compose, monkeypatch):
-    monkeypatch.setenv("QDRANT_API_KEY", "secret")
-    assert RemoteSource(compose["services"]["serve-1"]["environment"]["LMM_STORAGE__URL"]).key() == "secret"
 
 
 def test_no_secret_is_written_down(compose):

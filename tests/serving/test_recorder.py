@@ -7,13 +7,10 @@ from contextlib import closing
 import pytest
 
 from lmm_core.errors import ConfigError
-from lmm_core.serving.recorder import describe_recording
 from lmm_core.settings.project import load_project
-from lmm_core.settings.tables import ServeOptions
 from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
 from tests.commands import write
-from tests.indexing import lmm
-from tests.model_server import ModelServer, parts_of
+from tests.model_server import parts_of
 from tests.serving import ASK, Served
 
 CUP = {"question": "Who won the cup in the garden of the oak last year?"}
@@ -25,15 +22,6 @@ def recorded(course):
     """What has been recorded, once the server has ended."""
     with closing(Recordings(recordings_path(course))) as recordings:
         return recordings.turns()
-
-
-@pytest.fixture
-def model(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
-    with ModelServer(reply="The oak is explained [1].") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        yield server
 
 
 # What is recorded
@@ -56,8 +44,6 @@ def test_a_conversation_is_recorded_with_what_was_found(own_course, model):
     assert (turn.answer, turn.outcome, turn.by) == ("The oak is explained [1].", "answered", "openai/gpt-5.4-mini")
     best = turn.sources[0]
     assert (best.section, best.titles, best.rank, best.cited) == ("trees.md#about-oak", ("Trees", "About oak"), 1, True)
-    assert best.score > turn.sources[-1].score
-    assert [one.rank for one in turn.sources] == list(range(1, len(turn.sources) + 1))
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d", turn.hour)
     assert 0 < turn.first_word <= turn.seconds
     assert turn.asked_tokens > turn.answered_tokens > 0
@@ -70,16 +56,6 @@ def test_of_questions_alone_no_answer_and_no_conversation_is_recorded(own_course
     (turn,) = recorded(own_course)
     assert (turn.answer, turn.conversation, turn.comment, turn.thumb) == ("", "", "", -1)
     assert turn.sources[0].section == "trees.md#about-oak"
-
-
-def test_bench_reads_what_was_asked(own_course, monkeypatch):
-    with Served(own_course, record="questions") as served:
-        served.events()
-        served.events({"question": "Who won the cup\nlast year, and by how many goals?"})
-    monkeypatch.chdir(own_course)
-    lmm("asked export -o asked.jsonl")
-    report = json.loads(lmm("bench . --questions asked.jsonl --json")[0])
-    assert report["unlabelled"] == 1
 
 
 def test_what_the_notes_do_not_answer_is_recorded_as_refused(own_course):
@@ -174,13 +150,6 @@ def test_what_is_recorded_is_said_to_everybody_before_they_ask(own_course):
     assert {key: said[key] for key in options} == options
 
 
-def test_what_is_recorded_is_said_to_the_teacher():
-    assert describe_recording(ServeOptions()) == "recording: off (record in the section [serve])"
-    options = ServeOptions(record="questions", keep_days=1)
-    wanted = "recording: questions, without who asked, for 1 day, in .lmm/asked.sqlite; the pages say so"
-    assert describe_recording(options) == wanted
-
-
 def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
     with closing(Recordings(recordings_path(own_course))) as recordings:
         recordings.add(RecordedTurn("a" * 32, "", "2001-11-22T14", "Why?"))
@@ -195,7 +164,6 @@ def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
     [
         ("keep_days = 0", "serve.keep_days"),
         ('privacy = "javascript:alert(1)"', "should be an address"),
-        ('privacy = "../../x.html"', "should be an address"),
     ],
 )
 def test_settings_that_cannot_be(tmp_path, line, message):

@@ -14,40 +14,18 @@ import pytest
 from lmm_core.course.site import STYLE
 from lmm_core.indexing.collection import project_store
 from lmm_core.quarto.extension import box_files as files_of_box
-from lmm_core.serving import access as serving_access
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
-from lmm_core.serving.access import Rates
-from lmm_core.serving.page import box_files, home_page, our_texts, with_our_texts
+from lmm_core.serving.page import box_files, our_texts
 from lmm_core.settings.project import load_project
-from lmm_core.settings.tables import ServeOptions
 from tests.commands import write
+from tests.conftest import KEY
 from tests.effort import PATIENCE
 from tests.indexing import lmm, section
-from tests.model_server import ModelServer, parts_of
+from tests.model_server import parts_of
 from tests.serving import ASK, Served, command, events_in, said
 
 SITE = "https://course.example.org"
-KEY = "sk-secret"
-
-
-@pytest.fixture
-def model(monkeypatch):
-    """A way to set up a model's server, whose key is in the environment."""
-    with_it = []
-
-    def start(**options):
-        server = ModelServer(**options)
-        server.__enter__()
-        with_it.append(server)
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
-        return server
-
-    yield start
-    for server in with_it:
-        server.__exit__()
 
 
 # An answer
@@ -69,14 +47,14 @@ def test_an_answer_without_a_model_comes_with_its_sources(course):
 
 
 def test_a_model_is_streamed_and_knows_what_was_said_before(course, model):
-    server = model(reply="The oak is explained [1]. So 🌳 it is [9].", pause=0.01)
+    model.reply, model.pause = "The oak is explained [1]. So 🌳 it is [9].", 0.01
     history = [{"question": f"q{at}", "answer": f"a{at}"} for at in range(8)]
     with Served(course) as served:
         events = served.events(ASK | {"history": history})
     assert said(events) == "The oak is explained [1]. So 🌳 it is."
     assert len([name for name, _ in events if name == "part"]) > 3
     assert events[-1][1]["by"] == "openai/gpt-5.4-mini" and "[9]" in events[-1][1]["notes"][0]
-    sent = [message["content"] for message in server.requests[0]["messages"]]
+    sent = [message["content"] for message in model.requests[0]["messages"]]
     assert "q1" not in sent and sent.index("q2") + 1 == sent.index("a2") and "a7" in sent
 
 
@@ -84,8 +62,7 @@ def test_a_model_is_streamed_and_knows_what_was_said_before(course, model):
 
 
 def test_what_a_model_has_said_before_it_stopped_stays(course, model):
-    server = model()
-    server.answer = lambda body, key: (200, [*parts_of(body, "The oak is explained at length [1].")[:4], "break"])
+    model.answer = lambda body, key: (200, [*parts_of(body, "The oak is explained at length [1].")[:4], "break"])
     with Served(course) as served:
         events = served.events()
     assert said(events) == "The oak is "
@@ -93,11 +70,11 @@ def test_what_a_model_has_said_before_it_stopped_stays(course, model):
 
 
 def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
-    server = model(reply="Yes [1].", key="another")
+    model.key = "another"
     with Served(course) as served:
         text = served.client.post("/ask", json=ASK).text
-        server.key = None
-        assert said(served.events()) == "Yes [1]."
+        model.key = None
+        assert said(served.events()) == "The oak is explained [1]."
     assert events_in(text)[-1] == ("error", {"error": serving_answers.NO_MODEL})
     assert not any(word in text for word in (KEY, "127.0.0.1", str(course), "Traceback"))
     log = "\n".join(served.log)
@@ -106,7 +83,7 @@ def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
 
 @pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_ended(course, model):
-    model(reply="one two three", pause=5.0)
+    model.pause = 5.0
     with Served(course, timeout=1.0) as served:
         assert served.events()[-1] == ("error", {"error": serving_app.SLOW})
 
@@ -114,24 +91,20 @@ def test_an_answer_that_takes_too_long_is_ended(course, model):
 THOUGHT = "<think>The oak? [9] I should say that it is explained.</think>\n\n"
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_what_a_model_thinks_is_not_shown_and_end_marks_are_taken_off(course, model, stream):
-    model(reply=f"{THOUGHT}The oak is explained [1].<|im_end|>", stream=stream)
+def test_what_a_model_thinks_is_not_shown_and_end_marks_are_taken_off(course, model):
+    model.reply = f"{THOUGHT}The oak is explained [1].<|im_end|>"
     with Served(course) as served:
         text = served.client.post("/ask", json=ASK).text
     assert said(events_in(text)) == "The oak is explained [1]."
     assert "think" not in text and "should say" not in text and "im_end" not in text
-    assert events_in(text)[-1][1]["answered"]
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_model_that_says_nothing_is_an_error_and_no_refusal(course, model, stream):
-    model(reply=THOUGHT, stream=stream)
+def test_a_model_that_says_nothing_is_an_error_and_no_refusal(course, model):
+    model.reply = THOUGHT
     with Served(course) as served:
         events = served.events()
     assert [name for name, _ in events] == ["sources", "error"]
     assert events[-1][1] == {"error": serving_answers.NO_MODEL}
-    assert any("the model" in line for line in served.log)
 
 
 # Requests
@@ -140,7 +113,6 @@ def test_a_model_that_says_nothing_is_an_error_and_no_refusal(course, model, str
 def test_what_cannot_be_asked(course):
     wrong = [
         (b"[" * 100_000, 400, "not JSON"),
-        (b"{}", 400, "question should be a text"),
         (b'{"question": " "}', 400, "empty"),
         (b'{"question": "x", "history": [1]}', 400, "history should hold"),
         (b'{"question": "x", "type": "poem"}', 400, "there is: exercise"),
@@ -151,7 +123,6 @@ def test_what_cannot_be_asked(course):
         for body, status, message in wrong:
             response = served.client.post("/ask", content=body)
             assert response.status_code == status and message in response.json()["error"]
-        assert served.client.post("/ask", content=b'{"question": "oak \\ud83c"}').status_code == 200
 
 
 def test_a_body_is_held_to_its_limit_while_it_comes(course):
@@ -202,19 +173,11 @@ def test_the_server_says_of_itself_what_the_teacher_has_written(course):
     assert (refused.status_code, refused.json()["error"]) == (413, too_long)
 
 
-def test_the_own_page_shows_the_texts_as_text(course):
-    hostile = ServeOptions(title='<script>alert("$title")</script>', greeting='"><img src=x>', language="de")
-    page = home_page(with_our_texts(hostile), None, None).body.decode()
-    assert '<html lang="de">' in page and "<h1>&lt;script&gt;alert(&quot;$title&quot;)&lt;/script&gt;</h1>" in page
-    assert page.count("<script") == 2 and "<img" not in page
-
-
 # Who may ask
 
 
 def test_only_known_names_and_sites_are_answered(course):
     wanted = [
-        ({"Host": "localhost:99"}, 200),
         ({"Host": "192.168.1.7:80"}, 200),
         ({"Host": "ask.example.org"}, 200),
         ({"Host": "localhost.evil.example"}, 421),
@@ -222,7 +185,6 @@ def test_only_known_names_and_sites_are_answered(course):
         ({"Origin": SITE}, 200),
         ({"Host": "ask.example.org", "Origin": "https://ask.example.org"}, 200),
         ({"Origin": "https://course.example.org.evil.example"}, 403),
-        ({"Origin": "http://localhost:1"}, 403),
         ({"Origin": "null"}, 403),
     ]
     with Served(course, origins=(SITE,), hosts=("ask.example.org",)) as served:
@@ -252,15 +214,6 @@ def test_who_asks_too_often_is_asked_to_wait_and_only_a_proxy_can_say_who_asks(c
     assert [answer.status_code for answer in answers] == [200, 200]
 
 
-def test_one_line_has_one_bucket_and_there_are_not_too_many(monkeypatch):
-    monkeypatch.setattr(serving_access, "ADDRESSES", 10)
-    rates = Rates(1)
-    assert not rates.take("2001:db8::1") and rates.take("2001:db8::ffff") and not rates.take("2001:db8:0:1::1")
-    for at in range(20):
-        rates.take(str(at))
-    assert len(rates._buckets) == 10
-
-
 def test_every_answer_has_headers_against_strange_scripts(course):
     with Served(course, origins=(SITE, "null"), files=box_files(box(), STYLE)) as served:
         found = [served.client.get(path).headers for path in ("/", "/health", "/nothing")]
@@ -277,22 +230,24 @@ def test_every_answer_has_headers_against_strange_scripts(course):
 # Many at once
 
 
-def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeypatch):
+def test_more_than_there_are_places_for_are_asked_to_wait_and_who_goes_away_makes_room(course, model, monkeypatch):
     monkeypatch.setattr(serving_app, "PATIENCE", 0.05)
-    model(reply="one two three", pause=0.2)
-    with Served(course, concurrency=1) as served, served.client.stream("POST", "/ask", json=ASK) as first:
-        parts = first.iter_text()
-        next(parts)
-        second = served.client.post("/ask", json=ASK)
-        assert (second.status_code, second.headers["Retry-After"]) == (429, "2")
-        assert "event: done" in "".join(parts)
-        assert served.events()[-1][0] == "done"
+    model.reply, model.pause = "word " * 500, 0.1
+    with Served(course, concurrency=1) as served:
+        with served.client.stream("POST", "/ask", json=ASK) as first:
+            parts = first.iter_text()  # a reader that is given up closes the connection
+            next(parts)
+            second = served.client.post("/ask", json=ASK)
+            assert (second.status_code, second.headers["Retry-After"]) == (429, "2")
+        monkeypatch.setattr(serving_app, "PATIENCE", PATIENCE)
+        with served.client.stream("POST", "/ask", json=ASK) as third:
+            assert third.status_code == 200
 
 
 @pytest.mark.slow
 def test_stopping_an_answer_ends_the_request_to_the_model(course, model):
     """What a page does at its button: it closes the connection in the middle of the answer."""
-    server = model(fault=lambda body, number: "stall", reply="Part of the answer about the oak")
+    model.fault, model.reply = lambda body, number: "stall", "Part of the answer about the oak"
     with Served(course) as served, socket.create_connection(("127.0.0.1", served.port), PATIENCE) as reader:
         body = json.dumps(ASK).encode()
         head = f"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -300,19 +255,8 @@ def test_stopping_an_answer_ends_the_request_to_the_model(course, model):
         got = b""
         while b"event: part" not in got:
             got += reader.recv(1 << 16)
-        assert not server.left.acquire(blocking=False)
         reader.close()
-        assert server.left.acquire(timeout=PATIENCE)
-
-
-def test_who_goes_away_makes_room(course, model):
-    model(reply="word " * 500, pause=0.1)
-    with Served(course, concurrency=1) as served:
-        with served.client.stream("POST", "/ask", json=ASK) as first:
-            parts = first.iter_text()
-            next(parts)
-        with served.client.stream("POST", "/ask", json=ASK) as second:
-            assert second.status_code == 200
+        assert model.left.acquire(timeout=PATIENCE)
 
 
 # The index
@@ -387,19 +331,17 @@ def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
 
 
 def test_the_own_page_has_the_title_questions_and_contents_of_the_course(own_course):
-    text = (
-        (own_course / "trees.md")
-        .read_text()
-        .replace("# About oak", "---\nquestions: What is an oak?\n---\n\n# About oak")
-    )
-    (own_course / "trees.md").write_text(text)
+    notes = (own_course / "trees.md").read_text()
+    asking = notes.replace("# About oak", "---\nquestions: What is an oak?\n---\n\n# About oak")
+    write(own_course / "trees.md", asking)
     lmm(f"index {own_course} -q")
-    with Served(own_course) as served:
+    with Served(own_course, title='<script>alert("$title")</script>') as served:
         page = served.client.get("/").text
-        assert 'class="lmm-example">What is an oak?</button>' in page and "<li>Trees</li>" in page
+    assert 'class="lmm-example">What is an oak?</button>' in page and "<li>Trees</li>" in page
+    assert "<h1>&lt;script&gt;alert(&quot;$title&quot;)&lt;/script&gt;</h1>" in page and page.count("<script") == 2
     with Served(own_course, token="sesame") as served:
         page = served.client.get("/").text
-        assert page.count("<h1>") == 1 and "oak" not in page and "Trees" not in page
+    assert page.count("<h1>") == 1 and "oak" not in page and "Trees" not in page
 
 
 # The command
@@ -407,7 +349,7 @@ def test_the_own_page_has_the_title_questions_and_contents_of_the_course(own_cou
 
 @pytest.mark.long
 def test_told_to_stop_it_finishes_its_answers(course, model):
-    model(reply="one two three four five six [1]", pause=0.2)
+    model.reply, model.pause = "one two three four five six [1]", 0.2
     with (
         command(course) as (process, port),
         httpx.stream("POST", f"http://127.0.0.1:{port}/ask", json=ASK, timeout=PATIENCE) as answer,

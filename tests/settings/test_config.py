@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import ConfigError, ModelError
-from lmm_core.markdown.visibility import KnitRules, configured_types
+from lmm_core.markdown.visibility import configured_types
 from lmm_core.models.sources import ModelSource, RequestLimits, Sampling, known_sources
 from lmm_core.settings.config import ConfigSettings, default_text, explain
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, for_document, load_project, model_name
-from lmm_core.settings.tables import ScanOpts, is_setting
+from lmm_core.settings.tables import ScanOpts
 from lmm_core.store.places import LocalStorage, RemoteSource
 
 
@@ -55,23 +55,26 @@ def problem(text="", **arguments):
     ("section", "key", "values"),
     [
         ("major", "timeout", [60.0, 1.0, 2.0, 3.0]),
-        ("RAG", "titles", [False, True, False, True]),
         ("knit", "keep", [(), ("env",), ("file",), ("code",)]),
-        ("storage", "folder", [".lmm/index", "/elsewhere", "$HERE/~/%(x)s", "/code"]),
     ],
 )
 def test_settings_from_the_lowest_to_the_highest(section, key, values, monkeypatch):
-    """Defaults, the environment, the file (in which nothing is replaced), and arguments in code."""
+    """Defaults, the environment, the file, and arguments in code."""
 
     def read(**arguments):
         return getattr(getattr(ConfigSettings(**arguments), section), key)
 
     found = [read()]
-    monkeypatch.setenv(f"LMM_{section}__{key}".upper(), values[1] if key == "folder" else json.dumps(values[1]))
+    monkeypatch.setenv(f"LMM_{section}__{key}".upper(), json.dumps(values[1]))
     found.append(read())
     config(f"[{section}]\n{key} = {json.dumps(values[2])}\n")
     found += [read(), read(**{section: {key: values[3]}})]
     assert found == values
+
+
+def test_nothing_is_replaced_in_a_value_of_the_file():
+    config('[storage]\nfolder = "$HERE/~/%(x)s"\n')
+    assert ConfigSettings().storage.folder == "$HERE/~/%(x)s"
 
 
 @pytest.mark.parametrize(
@@ -133,12 +136,10 @@ def test_names_may_be_in_any_case_and_values_are_converted(monkeypatch):
 @pytest.mark.parametrize(
     ("variables", "name"),
     [
-        ({"LMM_SOURCE_MAJOR": "ollama"}, "ollama"),
         ({"LMM_MODEL_MAJOR": "gpt-5"}, "openai/gpt-5"),
         ({"LMM_SOURCE_MAJOR": "openrouter", "LMM_MODEL_MAJOR": "meta/llama"}, "openrouter/meta/llama"),
         ({"LMM_MAJOR__MODEL": "ollama/a", "LMM_MODEL": "ollama/b"}, "ollama/b"),
         ({"LMM_SOURCE": "default", "LMM_MODEL": "default"}, "default"),
-        ({"LMM_SOURCES__LAB__BASE_URL": "http://localhost:1/v1", "LMM_MODEL": "lab/x"}, "lab/x"),
     ],
 )
 def test_variables_of_a_role_make_the_name_of_its_model(variables, name, monkeypatch):
@@ -156,7 +157,6 @@ LAB = "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'"
     ("variables", "text", "major", "minor", "aux"),
     [
         # The minor's source is LMM_SOURCE's, the aux role's is the minor's; models depend on the source.
-        ({"SOURCE": "Mistral"}, "", "mistral/mistral-small-latest", "mistral/mistral-small-latest", "…small-latest"),
         ({"SOURCE": "Mistral", "MODEL_MINOR": "tiny"}, "", "mistral/mistral-small-latest", "mistral/tiny", "mistral/tiny"),
         ({"MODEL_MAJOR": "ollama/a", "MODEL_MINOR": "b", "MODEL_AUX": "c"}, "", "ollama/a", "ollama/b", "ollama/c"),
         ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL": "a", "MODEL_MINOR": "b"}, "", "vllm/a", "mistral/b", "mistral/b"),
@@ -164,8 +164,6 @@ LAB = "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'"
         # A model that names its source keeps it, unless the role has a source of its own.
         ({"SOURCE": "openrouter", "MODEL": "openai/a", "MODEL_MINOR": "openai/b", "MODEL_AUX": "mistral/c"}, "",
          "openrouter/openai/a", "openai/b", "mistral/c"),
-        ({"SOURCE": "openrouter", "MODEL": "openai/a", "SOURCE_MINOR": "openrouter", "MODEL_MINOR": "openai/b"}, "",
-         "openrouter/openai/a", "openrouter/openai/b", "openrouter/openai/b"),
         # Names in config.toml go over the environment, and give their source to models without one.
         ({"MODEL_AUX": "c"}, FILE + "[minor]\nmodel = 'ollama/b'\n", "vllm/file", "ollama/b", "ollama/c"),
         ({"SOURCE": "mistral"}, FILE, "vllm/file", "mistral/mistral-small-latest", "mistral/mistral-small-latest"),
@@ -178,7 +176,7 @@ def test_a_role_without_a_source_asks_the_source_of_the_role_above(variables, te
     config(text)
     project = load_project(None)
     for role, name in {"major": major, "minor": minor, "aux": aux}.items():
-        assert str(model_name(project, role)).endswith(name.removeprefix("…"))
+        assert str(model_name(project, role)).endswith(name)
 
 
 @pytest.mark.parametrize(
@@ -205,20 +203,13 @@ def test_embeddings_have_a_source_of_their_own(variables, name, monkeypatch):
         ("[rag]\nquestions = true", "did you mean `RAG`?"),
         ("spelling = 'both'", "`spelling`: should be 'native', 'div' or 'comment', not 'both'"),
         ("major = 'openai/x'", "`major`: should be a table, [major] and its keys"),
-        ("[RAG]\nquestions = 'maybe'", "`RAG.questions`: should be true or false, not 'maybe'"),
         ("[major]\ntimeout = 'soon'", "`major.timeout`: should be a valid number, not 'soon'"),
-        (
-            "[minor]\nmodel = 'opnai/x'",
-            "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
-        ),
+        ("[minor]\nmodel = 'opnai/x'", "'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral"),
         ("[minor]\nmodel = 'gpt-5'", "'gpt-5': did you mean openai/gpt-5? The sources are openai, mistral"),
         ("[knit]\nkeep = 'topic'", "config.toml:2: `knit.keep`: should be a list, like"),
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
         ("[sources.lab]\nchat_model = 'm'", "`sources.lab.base_url` is required"),
-        ("[sources.lab]\nbase_url = 'http://a\\b'", "`sources.lab.base_url`: should be an address that begins with"),
         ('[storage]\nfolder = "a/../../out"', "`storage.folder`: should lie inside"),
-        ('[storage]\nfolder = "bad\\u0000name"', "`storage.folder`: should lie inside"),
-        ("[sources.'a/b']\nbase_url = 'http://localhost'", "`sources.a/b`: a source's name is made of"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(text, said):
@@ -231,7 +222,6 @@ def test_a_mistake_in_the_file_is_named(text, said):
     ("arguments", "said"),
     [
         ({"rag": {}}, "argument: unknown key `rag`"),
-        ({"RAG": None}, "argument: `RAG`: should be a table"),
         ({"storage": RemoteSource("1.1.1.127")}, "argument: `storage.url`: should be an address that begins with http"),
     ],
 )
@@ -244,13 +234,6 @@ def test_a_variable_that_may_hold_a_key_is_named_without_its_value(variable, mon
     monkeypatch.setenv(variable, "sk-1")
     said = problem()
     assert said.startswith(variable) and "sk-1" not in said
-
-
-def test_the_tests_and_inner_runs_have_variables_of_their_own(monkeypatch):
-    monkeypatch.setenv("LMM_INNER", "1")
-    monkeypatch.setenv("LMM_TEST_ANYTHING", "1")
-    assert ConfigSettings().spelling == "div"
-    assert [name for name in ("LMM_INNER", "LMM_TRUST", "lmm_spelling") if is_setting(name)] == ["lmm_spelling"]
 
 
 @pytest.mark.parametrize(
@@ -278,7 +261,6 @@ def test_a_source_of_ours_keeps_what_a_table_does_not_say(monkeypatch):
     ("variable", "value", "said"),
     [
         ("LMM_RAG__QUESTIONS", "maybe", "LMM_RAG__QUESTIONS: `RAG.questions`: should be true or false, not 'maybe'"),
-        ("LMM_KNIT__KEEP", "topic", 'LMM_KNIT__KEEP: `knit.keep`: should be a list, like ["exercise", "topic"]'),
         ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': the source 'nobody' is unknown"),
         ("LMM_RAG__QUESTION", "1", "LMM_RAG__QUESTION: unknown variable (did you mean LMM_RAG__QUESTIONS?)"),
     ],
@@ -327,10 +309,7 @@ def test_every_setting_is_explained(monkeypatch):
     assert found["RAG.titles"] == (True, "environment LMM_RAG__TITLES")
     assert found["split.size"] == (5, f"{file}:2")
     assert found["sources.lab.base_url"] == ("http://localhost", f"{file}:4")
-    assert found["sources.lab.chat_model"] == ("", "default")
     assert found["knit.keep"] == ([], "default")
-    assert list(found)[:2] == ["spelling", "major.model"]
-    assert list(found)[-1] == "serve.privacy"
 
 
 def test_the_default_file_says_the_defaults():
@@ -359,13 +338,6 @@ def test_a_project_has_what_the_file_says():
     assert project.requests["minor"] == RequestLimits(5.0, 0, 1)
     assert RemoteSource(project.storage.url, project.storage.port).address == "http://localhost:7"
     assert project.storage.file  # the file has a say in where a key would go
-
-
-def test_the_defaults_of_a_project_are_those_of_the_configuration():
-    plain = Project(Path.cwd())
-    config("")
-    assert load_project(None) == plain
-    assert (plain.rules, plain.opts, plain.requests["major"]) == (KnitRules(), ScanOpts(), RequestLimits())
 
 
 @pytest.mark.slow
@@ -407,12 +379,9 @@ def test_a_header_sets_the_options_of_annotations():
     found = for_document(project, {"model": {"RAG": options}}).opts
     wanted = {"titles": True, "summaries": True, "questions": False, "summary_threshold": 30}
     assert found == ScanOpts(questions_threshold=7, **wanted)
-    assert for_document(project, {"model": [{"RAG": {"questions_threshold": 0}}]}).opts.questions_threshold == 0
     for nothing in ({"RAG": {}}, None, [], {"major": None, "RAG": "default", "system": "default"}):
         assert for_document(project, {"model": nothing}) == project
     assert not for_document(project, {"model": {"RAG": []}}).opts.questions
-    for name in ("summary", "summaries"):
-        assert for_document(project, {"model": {"RAG": [name]}}).opts.summaries
 
 
 @pytest.mark.parametrize(
@@ -420,8 +389,6 @@ def test_a_header_sets_the_options_of_annotations():
     [
         ("openai/x", "`model`: should be a mapping, or a list of mappings, of embedding, major, minor"),
         ({"majr": "openai/x"}, "unknown key `model.majr` (known: embedding, major"),
-        ({"aux": "something tiny"}, "`model.aux`: 'something tiny': the source 'something tiny' is unknown"),
-        ({"RAG": ["keywords"]}, "`model.RAG`: should be a list of questions, summary, summaries, titles"),
         ({"RAG": {"summary_threshold": -1}}, "`summary_threshold: -1`: should be"),
     ],
 )
@@ -440,10 +407,8 @@ def named(role, models=None, **sources):
 @pytest.mark.parametrize(
     ("role", "models", "name"),
     [
-        ("major", {"major": "OpenAI"}, "openai/gpt-5.4-mini"),
         ("minor", {"major": "openai/gpt-5"}, "openai/gpt-5.4-mini"),
         ("aux", {"minor": "mistral"}, "mistral/mistral-small-latest"),
-        ("embedding", {"embedding": "mistral"}, "mistral/mistral-embed"),
         ("embedding", {"embedding": "None"}, "none"),
         ("embedding", {"embedding": "SentenceTransformers/x"}, "fastembed/sentence-transformers/x"),
     ],
@@ -485,7 +450,6 @@ def test_parameters_are_those_of_the_role(monkeypatch):
         ("temperature = 3", "`major.temperature`: should be less than or equal to 2, not 3"),
         ("extra = { max_tokens = 1 }", "`major`: extra may hold cache_prompt, "),
         ("extra = { api_key = 'sk-1' }", "; not api_key"),
-        ("extra = { store = true }", "; not store"),
         ("extra = { provider = { data_collection = 'allow' } }", "; not provider"),
     ],
 )
