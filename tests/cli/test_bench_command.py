@@ -9,7 +9,6 @@ import pytest
 
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import text, write
-from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, lmm
 
 NOTES = f"""---
@@ -95,19 +94,6 @@ def test_annotated_questions_are_asked_and_do_not_find_themselves(notes, embedde
     first = {question["question"]: question["first"] for question in all_questions(result)}
     assert first["Who tames the walrus?"]["titles"][-1] == "Pears"
     assert first["Is the apple a fruit?"]["titles"][-1] == "Apples"
-
-
-@pytest.mark.parametrize("encoding", ["content", "multivector"])
-def test_no_encoding_embeds_the_questions(encoding, notes, embedded, monkeypatch):
-    with EmbeddingServer() as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "openai/text-embedding-3-small")
-        (result,) = measured(f"--encoding {encoding}")["encodings"]
-        sent = [given for body in server.requests for given in body["input"] if given not in ranks(result)]
-    assert result["encoding"] == encoding
-    assert embedded or sent
-    assert not any(question in given for given in [*embedded, *sent] for question in ASKED)
 
 
 @pytest.mark.parametrize("said", ["questions=: [Who?, x]", "questions: {a: Who?}"])

@@ -10,9 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.logging import ListLogger
-from lmm_core.quarto.after_render import site_pages
-from lmm_core.quarto.render import post_render, pre_render
 from tests.commands import text, write
 from tests.indexing import LONG, counts, lmm, section, stored
 from tests.terminal import Terminal, wait_for
@@ -85,19 +82,6 @@ def test_an_index_forgets_what_is_excluded(book):
     lmm("index .")
     assert counts(". --exclude oak.md")[2] == 2
     assert sources() == {"index.md"}
-
-
-def test_a_render_indexes_annotates_and_asks_about_what_is_not_excluded(book, monkeypatch):
-    write("_quarto.yml", f"{BOOK}filters: [lmm]\nlmm: {{annotate: true, index: true, ask: true}}\n")
-    lmm("index .")
-    write("config.toml", '[files]\nexclude = ["index.md"]\n')
-    here, logger = Path.cwd(), ListLogger()
-    environment = {"QUARTO_PROJECT_RENDER_ALL": "1", "QUARTO_PROJECT_OUTPUT_DIR": str(here / "_book")}
-    assert pre_render(environment, here, logger) == 0, logger.reports
-    assert "lmm" not in text("index.md") and "~docid" in text("oak.md")
-    assert [page.source.name for page in site_pages(here, here / "_site")] == ["oak.md"]
-    assert post_render(environment, here, logger) == 0, logger.reports
-    assert sources() == {"oak.md"}
 
 
 # At every save

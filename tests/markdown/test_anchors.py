@@ -56,11 +56,6 @@ def test_in_a_section_that_is_left_out_it_stays_a_paragraph(out, own):
     assert HeadingBlock in [kind for kind, _, _ in read(f"{text}\n## B\n\n(y)=\n### C\n")][-1:]
 
 
-def test_a_type_before_the_anchor_is_that_of_the_section():
-    found = read("# A\n\n---\ntype: exercise\n---\n(x)=\n## E\n\nCount.\n\n(y)=\n## F\n")
-    assert [kind for kind, _, _ in found] == [HeadingBlock, MetadataBlock, HeadingBlock, TextBlock, HeadingBlock]
-
-
 @pytest.mark.parametrize(
     ("text", "sources"),
     [

@@ -65,12 +65,6 @@ def test_an_example_in_a_code_fence_is_none():
     assert (len(blocks), broken_edits(blocks), read_edit(blocks[0])) == (2, [], None)
 
 
-def test_headings_that_are_called_so_are_headings():
-    blocks = parse_markdown_text("###### old text\n\nA\n\n###### new text\n\nB\n\n###### end of edit\n")
-    assert broken_edits(blocks) == []
-    assert sum(isinstance(block, HeadingBlock) for block in blocks) == 3
-
-
 def test_a_name_stands_in_none_of_the_texts(monkeypatch):
     names = iter(["aaaaaa", "bbbbbb", "cccccc"])
     monkeypatch.setattr("secrets.token_hex", lambda count: next(names))

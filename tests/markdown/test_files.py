@@ -3,7 +3,6 @@
 import os
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from lmm_core.api import knit
 from lmm_core.errors import MarkdownError, ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
-from lmm_core.markdown import find_markdown, load_markdown, project_root, read_markdown, save_markdown, write_markdown
+from lmm_core.markdown import load_markdown, project_root, read_markdown, save_markdown, write_markdown
 from lmm_core.markdown.blocks import header_content
 from lmm_core.markdown.files import MarkdownDocument, MarkdownFile
 from lmm_core.scan.documents.document import docid_of
@@ -87,17 +86,6 @@ def test_nothing_is_left_where_writing_fails(notes, tmp_path):
 
 
 @posix
-def test_a_pipe_is_written_to_and_stays_one():
-    os.mkfifo("pipe.md")
-    with ThreadPoolExecutor() as other:
-        read = other.submit(Path("pipe.md").read_bytes)
-        write_markdown(Path("pipe.md"), "x")
-        assert read.result(10) == b"x"
-    write_markdown(Path(os.devnull), "x")
-    assert Path("pipe.md").is_fifo() and Path(os.devnull).is_char_device()
-
-
-@posix
 def test_permissions_stay_and_a_new_file_gets_the_usual_ones(notes):
     notes.chmod(0o600)
     write_markdown(notes, "new")
@@ -105,14 +93,6 @@ def test_permissions_stay_and_a_new_file_gets_the_usual_ones(notes):
     Path("usual").touch()
     write_markdown(Path("new.md"), "x")
     assert Path("new.md").stat().st_mode == Path("usual").stat().st_mode
-
-
-@posix
-def test_the_target_of_a_link_is_written(notes):
-    Path("link.md").symlink_to("notes.md")
-    write_markdown(Path("link.md"), "new")
-    assert Path("link.md").is_symlink()
-    assert text(notes) == "new"
 
 
 @pytest.mark.parametrize("edited", [True, False], ids=["edited", "removed"])
@@ -148,22 +128,6 @@ def test_a_file_is_loaded_and_saved_by_its_name_and_what_fails_is_reported(tmp_p
 def test_the_header_alone_is_the_header_of_the_whole(source):
     document = MarkdownDocument(MarkdownFile(Path("a.md"), source, b""))
     assert document.header == header_content(document.blocks)
-
-
-# Finding files, and their names
-
-
-def test_files_in_folders_are_found_sorted(tmp_path):
-    for name in ("b.md", "a.qmd", "c.Rmd", "x.txt", ".hidden.md", "sub/d.markdown", "_book/e.md", ".git/f.md"):
-        write(name, "")
-    assert [path.name for path in find_markdown([tmp_path])] == ["a.qmd", "b.md", "c.Rmd", "d.markdown"]
-
-
-def test_a_named_file_is_taken_whatever_its_ending_and_once(tmp_path):
-    path = write(tmp_path / "x.txt", "")
-    assert find_markdown([path, path]) == [path]
-    with pytest.raises(FileNotFoundError, match=r"nothing\.md"):
-        find_markdown([tmp_path / "nothing.md"])
 
 
 @pytest.mark.parametrize(

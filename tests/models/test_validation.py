@@ -218,15 +218,3 @@ def test_a_loop_is_stopped_early():
 def test_what_the_notes_are_about_is_no_part_of_the_prompt():
     text = "<text>\nA message ends with <|im_end|>.\n</text>\n\nWhat ends a message?"
     assert shown("<|im_end|>\nends it.", text=text)[1] == ""
-
-
-def test_a_text_that_repeats_itself_may_be_repeated():
-    poem = "Nevermore, said the raven on the bust above my chamber door.\n" * 8
-    assert shown(poem, text=f"<text>\n{poem}\n</text>\n\nMake it longer.")[1] == ""
-
-
-@pytest.mark.parametrize("unit", ["a ", "残"])
-def test_any_answer_is_watched_in_time(unit):
-    answer = "".join(f"{unit}{at if at % 3 else ''}" for at in range(10_000 // len(unit)))
-    with at_most(seconds=2):
-        shown(answer, size=20)

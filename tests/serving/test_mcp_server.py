@@ -14,7 +14,6 @@ from mcp import Client, StdioServerParameters
 
 from lmm_core.installation import install_command
 from lmm_core.retrieve.tools import Tools
-from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import lmm, section
 
@@ -76,16 +75,6 @@ async def check_errors(client):
         assert result.is_error and said in result.content[0].text
 
 
-async def check_reading(client):
-    """What a search returned is read: the passage by its id and its place, the section by its anchor."""
-    [hit] = (await asked(client, "search", query="oak", limit=1))["passages"]
-    whole = await asked(client, "read", name=hit["id"])
-    assert whole["id"] == hit["id"] and whole["place"] == hit["place"] and hit["text"] in whole["text"]
-    assert (await asked(client, "read", name=hit["place"]))["text"] == whole["text"]
-    assert (await asked(client, "read", name=f"trees.md#{hit['anchor']}"))["section"] == hit["section"]
-    assert (await asked(client, "read", name=f"#{hit['anchor']}"))["section"] == hit["section"]
-
-
 async def check_refresh(client, folder):
     """`lmm index` runs while the server does, and what it has written is there at once."""
     assert (await asked(client, "mentions", term="elm"))["total"] == 0
@@ -101,7 +90,6 @@ def test_over_standard_input_and_output(own_course):
         async with stdio(own_course) as client:
             assert '"trees" ("Trees")' in client.instructions and "exercise" in client.instructions
             await check_tools(client)
-            await check_reading(client)
             await check_refresh(client, own_course)
 
     asyncio.run(work())
@@ -128,19 +116,6 @@ def test_an_interrupt_ends_it(own_course):
         assert json.loads(process.stdout.readline())["id"] == 1
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) != 0
-
-
-@pytest.mark.long
-def test_a_server_of_an_empty_folder_says_what_to_do():
-    write("empty/config.toml", "")
-
-    async def work():
-        async with stdio("empty") as client:
-            result = await client.call_tool("outline", {})
-            assert result.is_error
-            return client.instructions, result.content[0].text
-
-    assert set(asyncio.run(work())) == {"Nothing is indexed here yet. To index the notes, run: lmm index ."}
 
 
 def test_where_the_package_is_missing_it_says_how_to_install_it(own_course, monkeypatch):

@@ -10,7 +10,6 @@ from lmm_core.errors import ConfigError
 from lmm_core.settings.project import load_project
 from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
 from tests.commands import write
-from tests.model_server import parts_of
 from tests.serving import ASK, Served
 
 CUP = {"question": "Who won the cup in the garden of the oak last year?"}
@@ -66,15 +65,6 @@ def test_what_the_notes_do_not_answer_is_recorded_as_refused(own_course):
     assert (first.outcome, first.by) == ("refused", "extractive/default")
     assert first.sources and not any(source.cited for source in first.sources)
     assert first.conversation != second.conversation  # nothing joins those of who sends none
-
-
-def test_answers_that_break_off_are_recorded_with_what_there_was(own_course, model):
-    model.answer = lambda body, key: (200, [*parts_of(body, "The oak is explained at length [1].")[:4], "break"])
-    with Served(own_course, record="conversations") as served:
-        served.events()
-    (turn,) = recorded(own_course)
-    assert turn.outcome == "broken"
-    assert turn.answer == "The oak is "
 
 
 def test_who_stops_an_answer_is_recorded_so(own_course, model):

@@ -81,13 +81,6 @@ def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
     assert "the server refuses the key (401): check $OPENAI_API_KEY" in log and KEY not in log
 
 
-@pytest.mark.slow
-def test_an_answer_that_takes_too_long_is_ended(course, model):
-    model.pause = 5.0
-    with Served(course, timeout=1.0) as served:
-        assert served.events()[-1] == ("error", {"error": serving_app.SLOW})
-
-
 THOUGHT = "<think>The oak? [9] I should say that it is explained.</think>\n\n"
 
 

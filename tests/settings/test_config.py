@@ -19,7 +19,7 @@ from lmm_core.settings.config import ConfigSettings, default_text, explain
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, for_document, load_project, model_name
 from lmm_core.settings.tables import ScanOpts
-from lmm_core.store.places import LocalStorage, RemoteSource
+from lmm_core.store.places import RemoteSource
 
 
 @pytest.fixture(autouse=True)
@@ -101,21 +101,6 @@ def test_tables_in_code_are_merged_key_by_key():
     assert (found.questions, found.summaries) == (True, False)
     found = ConfigSettings(RAG=type(found)(titles=True)).RAG  # what was set in an object
     assert (found.titles, found.summaries) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("place", "found"),
-    [
-        (":memory:", (".lmm/file", "", 0, True)),
-        (LocalStorage(Path("mine")), ("mine", "", 7, False)),
-        (RemoteSource("https://q.example", port=21465, timeout=5.0), (".lmm/file", "https://q.example", 21465, False)),
-    ],
-)
-def test_the_place_of_the_index_is_given_as_to_open_store(place, found):
-    config("[storage]\nfolder = '.lmm/file'\nurl = 'http://file'\nport = 7\n")
-    storage = ConfigSettings(storage=place).storage
-    assert (storage.folder, storage.url, storage.memory) == (found[0], found[1], found[3])
-    assert not storage.url or storage.port == found[2]
 
 
 def test_names_may_be_in_any_case_and_values_are_converted(monkeypatch):

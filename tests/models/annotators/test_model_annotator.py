@@ -17,7 +17,7 @@ from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
 from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.effort import at_most
-from tests.model_server import ModelServer, completion
+from tests.model_server import ModelServer
 from tests.strategies import markdown
 
 BOTH = ("questions", "summary")
@@ -58,17 +58,6 @@ def test_the_object_is_found_in(reply):
     assert find_object(r'{"summary": "The mean \mu, \underline{x} and \\sigma."}')["summary"] == (
         r"The mean \mu, \underline{x} and \sigma."
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("one\ntwo\r\nthree\rfour", "one two three four"),
-        ("nul\0bell\x07escape\x1b[0m", "nul bell escape"),
-    ],
-)
-def test_one_line(text, line):
-    assert one_line(text) == line
 
 
 @given(st.text() | st.text('{}[]",:\\ aé0\n-e.<think>/') | markdown())
@@ -170,12 +159,3 @@ def test_nothing_good_in_two_replies_is_an_error_and_not_kept(server, tmp_path, 
         annotation(annotator, MEANS)
     assert "\x1b" not in str(error.value) and len(str(error.value)) < 300
     assert Cache(tmp_path).size().replies == 0
-
-
-def test_a_reply_that_repeats_itself_until_it_is_cut_off_is_said_to(server):
-    body = json.loads(completion({"model": "m"}, '{"summary": "' + "A mean is a sum by a number. " * 30))
-    body["choices"][0]["finish_reason"] = "length"
-    server.reply = json.dumps(body).encode()
-    with pytest.raises(ModelError, match=r"was cut off after 20 tokens: .*; it repeats itself: “"):
-        annotation(annotator_of(server), MEANS)
-    assert server.count == 1

@@ -82,28 +82,11 @@ def test_a_text_becomes_a_vector_that_is_near_to_those_that_say_the_same(minilm)
 
 
 @needs_model
-def test_a_vector_does_not_depend_on_what_else_is_embedded(minilm):
-    texts = [*NEAR, "short", "long " * 200, *(f"text {number} " * number for number in range(20))]
-    together = embed(minilm, *texts)
-    assert together == [embed(minilm, text)[0] for text in texts]
-    assert together == list(reversed(embed(minilm, *reversed(texts))))
-    assert together[:3] == embed(FastEmbedder(name(MINILM)), *NEAR)
-
-
-@needs_model
 def test_what_is_beyond_the_window_is_cut_off_and_can_be_counted(minilm):
     assert minilm.count("hello world") == 2
     long = "word " * minilm.window
     assert embed(minilm, long) != embed(minilm, "word " * (minilm.window - 1))
     assert embed(minilm, long) == embed(minilm, long + "and what nobody sees")
-
-
-@needs_model
-@pytest.mark.parametrize("text", ["", "\ud800", "x" * 100_000])
-def test_any_text_has_a_vector(minilm, text):
-    (vector,) = embed(minilm, text)
-    assert dot(vector, vector) == pytest.approx(1, abs=1e-5)
-    assert minilm.count(f"{text} word") == minilm.count(text) + 1
 
 
 # Folders
@@ -240,7 +223,4 @@ def test_models_for_texts_are_listed_the_recommended_one_first():
     by_name = {one["name"]: one for one in listed}
     assert by_name["BAAI/bge-small-en-v1.5"]["dimensions"] == 384
     assert [one["name"] for one in listed if one["recommended"]] == [listed[0]["name"]] == [HUB_NAME]
-    assert not any(one["present"] or "clip" in one["name"].lower() for one in listed)
-    lines = CliRunner().invoke(cli, ["models", "list"]).stdout.splitlines()
-    assert len(lines) == len(listed) > 20
-    assert "recommended" in lines[0] and not any("recommended" in line for line in lines[1:])
+    assert len(CliRunner().invoke(cli, ["models", "list"]).stdout.splitlines()) == len(listed) > 20
