@@ -7,9 +7,9 @@ import sys
 from lmm_core.errors import ModelError
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.models.sources import STAND_IN_NAME
-from lmm_core.scan.annotations.tally import Tally
 from lmm_core.scan.documents.document import new_rag_run
 from lmm_core.scan.header import report_errors
+from lmm_core.scan.rag import Tally
 from lmm_core.settings.models import Models
 
 from .pandoc.document import FilterDocument, FilterOutput

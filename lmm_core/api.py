@@ -56,8 +56,8 @@ async def _annotate(paths: list[Path], model: str, refresh: bool, logger: Logger
     from .errors import MarkdownError
     from .logging import report_failure
     from .markdown.blocks import serialize_blocks
-    from .scan.annotations.tally import Tally
     from .scan.documents.passes import RagWork, save_as, work_on
+    from .scan.rag import Tally
     from .settings.models import Models
     from .settings.quarto_inputs import DocumentFinder
 

@@ -17,8 +17,8 @@ from ..errors import MarkdownError
 from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
-from ..scan.annotations.tally import Tally, total
 from ..scan.documents.passes import Work, work_on, work_on_file
+from ..scan.rag import Tally
 from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
 from .arguments import find_documents
@@ -114,7 +114,7 @@ def _print_outcomes(outcomes: Sequence[FileOutcome], verb: str, tallies: Mapping
     changed = [(outcome.path, _describe_change(outcome, verb, tallies)) for outcome in outcomes if outcome.changed]
     for name, became in changed:
         say(f"{became}: {name}", err=True)
-    sum_up, complete = total(tallies.values()), sum(became == verb for _, became in changed)
+    sum_up, complete = sum(tallies.values(), Tally()), sum(became == verb for _, became in changed)
     say(f"{complete} of {len(outcomes)} files {verb}{sum_up.by_annotators}{cost}", err=True)
     if sum_up.left_out:
         say(sum_up.left_out, err=True)

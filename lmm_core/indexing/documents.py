@@ -268,7 +268,7 @@ def encode_files(
     chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:
-        if (file := reporting(path, partial(read_markdown, path), logger)) is None:
+        if (file := reporting(partial(read_markdown, path), logger)) is None:
             continue
         project = project_for(path)
         if models is not None and project.root not in encoders:

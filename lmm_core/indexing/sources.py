@@ -39,7 +39,7 @@ def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger
     for path in paths:
         if problem := name_problem(source := source_of(path)):
             logger.error(f"{shown_name(source)}: {problem}")
-        elif (file := reporting(path, partial(read_markdown, path), logger)) is not None:
+        elif (file := reporting(partial(read_markdown, path), logger)) is not None:
             files.append(file)
     return files
 

@@ -32,10 +32,10 @@ from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..settings.tables import ScanOpts
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, annotated_parts, closed_parts
-from .annotations.tally import Tally
 from .header import is_list_header, scan
 from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
 
+NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY, or name a model in config.toml"
 _LINES_SHOWN = 5
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
@@ -86,6 +86,33 @@ class PlannedRequest:
     titles: tuple[str, ...]
     wanted: list[str]
     tokens: int
+
+
+@dataclass
+class Tally:
+    """The numbers of sections written, empty and failed, and the annotators' names."""
+
+    written: int = 0
+    empty: int = 0
+    failed: int = 0
+    names: set[str] = field(default_factory=set)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.written + other.written, self.empty + other.empty, self.failed + other.failed, self.names | other.names
+        )
+
+    @property
+    def by_annotators(self) -> str:
+        """Return the annotators used, as the end of a sentence."""
+        by = f" by {', '.join(sorted(self.names))}" if self.names else ""
+        return f"{by}; {NO_MODEL_ASKED}" if self.names == {STAND_IN} else by
+
+    @property
+    def left_out(self) -> str:
+        """Return a sentence about sections left empty by the stand-in, or ""."""
+        sections = counted(self.written + self.empty + self.failed, "section")
+        return f"{self.empty} of {sections}: nothing written without a model" if self.empty else ""
 
 
 @dataclass

@@ -14,6 +14,7 @@ from .points import check_vector, is_empty
 from .vector_store import ScoredPoint, Search, Vector, VectorSpec
 
 RRF_K = 2  # Qdrant's own
+PREFETCH = 50  # results of each vector that are fused
 MORE = 16  # additional points requested, because of ties at the end
 MOST = 1000  # maximum requested because of ties
 SAME = 1e-6  # scores within this are equal: places compute in single precision
@@ -33,7 +34,7 @@ def run_search(
     compared = {name: vector for name, vector in search.vectors.items() if not is_empty(vector)}
     if not compared or search.limit < 1:
         return []
-    depth = search.prefetch if len(search.vectors) > 1 else search.limit
+    depth = PREFETCH if len(search.vectors) > 1 else search.limit
     count = depth + MORE
     lists = nearest(compared, count)
     while count < MOST and any(_cut_among_equals(hits, depth, count) for hits in lists):

@@ -71,11 +71,10 @@ class Where:
 class Search:
     """A query.
 
-    vectors: by name. Several results are fused by reciprocal ranks (RRF), from `prefetch` candidates each."""
+    vectors: by name. Several results are fused by reciprocal ranks (RRF)."""
 
     vectors: Mapping[str, Vector]
     limit: int
-    prefetch: int = 50
     where: Where | None = None
 
 

@@ -71,6 +71,5 @@ def random_searches(count):
         yield Search(
             {name: vectors[name] for name in used},
             limit=chance.choice([1, 5, 20]),
-            prefetch=chance.choice([20, 50]),
             where=chance.choice([None, where]),
         )

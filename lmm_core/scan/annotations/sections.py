@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ...markdown.blocks import parse_attributes, split_heading
 from ...markdown.metadata.keys import digest
@@ -50,18 +50,6 @@ def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
     return keys
 
 
-@dataclass
-class SectionContent:
-    """A section's own text, and its subsections' summaries (or their texts)."""
-
-    texts: list[str] = field(default_factory=list)
-    summaries: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return "\n\n".join(self.texts)
-
-
 class SectionTexts:
     """The texts of a document without metadata, RAG-only and skipped parts."""
 
@@ -89,24 +77,26 @@ class SectionTexts:
         words = self.words[id(node)] = count_words(text)
         return words if text is content else count_words(content)
 
-    def content(self, part: Node) -> SectionContent:
+    def _content(self, part: Node) -> tuple[list[str], list[str]]:
+        """Return the own texts of a section or titled div, and its subsections' summaries (or their texts)."""
         if not isinstance(part, HeadingNode):
-            return SectionContent([self._text_inside(part)])
-        content = SectionContent()
+            return [self._text_inside(part)], []
+        texts: list[str] = []
+        summaries: list[str] = []
         stack: list[Node] = list(reversed(part.children))
         while stack:
             node = stack.pop()
             if is_hidden(node):
                 continue
             if isinstance(node, TextNode):
-                content.texts.extend(filter(None, [self.node_texts[id(node)]]))
+                texts.extend(filter(None, [self.node_texts[id(node)]]))
             elif isinstance(node, HeadingNode):
                 summary = node.get("summary")
                 if isinstance(summary, str) and summary.strip():
-                    content.summaries.append(" ".join(summary.split()))
+                    summaries.append(" ".join(summary.split()))
                 else:
                     stack.extend(reversed(node.children))
-        return content
+        return texts, summaries
 
     def _text_inside(self, div: Node) -> str:
         text = self.node_texts[id(div)]
@@ -116,8 +106,8 @@ class SectionTexts:
 
     def section(self, node: Node) -> AnnotatorSection:
         """Return a section for a model."""
-        content = self.content(node)
-        return replace(self.own_section(node), text=content.text, summaries=tuple(content.summaries))
+        texts, summaries = self._content(node)
+        return replace(self.own_section(node), text="\n\n".join(texts), summaries=tuple(summaries))
 
     def own_section(self, node: Node) -> AnnotatorSection:
         """Return a section for the stand-in, which ignores subsections."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import ConfigError, LmmError
-from ...logging import LoggerBase
+from ...logging import LoggerBase, report_failure
 from ...markdown.blocks import Block, header_content
 from ...markdown.files import project_root
 from ...markdown.metadata.keys import find_key
@@ -69,12 +69,10 @@ def _is_included(path: Path) -> bool:
     return included_finder()(path)
 
 
-def reporting(path: Path, work: Callable[[], Result], logger: LoggerBase) -> Result | None:
+def reporting(work: Callable[[], Result], logger: LoggerBase) -> Result | None:
     """Return the result of work on a file, or None after reporting an error."""
     try:
         return work()
-    except OSError as error:
-        logger.error(f"{error.filename or path}: {error.strerror or error}")
-    except LmmError as error:
-        logger.error(str(error))
-    return None
+    except (OSError, LmmError) as error:
+        report_failure(error, logger)
+        return None

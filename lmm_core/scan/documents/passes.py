@@ -23,10 +23,9 @@ from ...settings.models import Models
 from ...settings.project import Project, load_project, project_finder
 from ...settings.quarto_inputs import included_finder
 from ...settings.tables import ScanOpts
-from ..annotations.tally import Tally
 from ..header import report_errors, scan
 from ..knit import knit
-from ..rag import PlannedRequest, Progress, RagRun
+from ..rag import PlannedRequest, Progress, RagRun, Tally
 from .document import docid_of, new_rag_run, project_of, reporting
 
 USUAL_REPLY = 120  # tokens of five questions and a summary by a small model
@@ -178,7 +177,7 @@ def run_on_file(path: Path, work: Work, save: SaveTo, logger: LoggerBase | None)
         save_as(file, serialize_blocks(blocks), save)
         return blocks
 
-    return reporting(path, work_and_save, logger)
+    return reporting(work_and_save, logger)
 
 
 def check_save_to(path: Path, save: SaveTo) -> None:

@@ -227,7 +227,7 @@ def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) 
             save_as(read_markdown(path), serialize_blocks(blocks), save)
         return blocks
 
-    return reporting(path, talk_and_save, logger)
+    return reporting(talk_and_save, logger)
 
 
 def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> Decision:

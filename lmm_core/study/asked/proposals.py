@@ -13,7 +13,7 @@ from typing import Literal
 from ...errors import LmmError
 from ...indexing.chunks import anchor_of, titles_paths
 from ...indexing.passages import Key, Material, Section, section_address
-from ...logging import LoggerBase, counted, in_file, printable
+from ...logging import LoggerBase, counted, in_file, printable, report_failure
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, is_notebook, read_markdown, write_markdown
 from ...markdown.parse import parse_markdown_text
@@ -304,10 +304,8 @@ async def propose_in_files(
             continue
         try:
             written.append(await _propose_in(project, path, own, logger))
-        except OSError as error:
-            logger.error(f"{error.filename or path}: {error.strerror or error}")
-        except LmmError as error:
-            logger.error(str(error))
+        except (OSError, LmmError) as error:
+            report_failure(error, logger)
     return written
 
 
