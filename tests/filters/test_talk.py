@@ -10,7 +10,7 @@ from tests.commands import pandocs, run, text, write
 from tests.filter_texts import ok
 from tests.model_server import ModelServer
 from tests.strategies import LONG
-from tests.talk import SPELLINGS, asked_text, block, chat_in, chats, lmm, metadata, question_of
+from tests.talk import asked_text, block, chat_in, chats, lmm, metadata, question_of
 
 QUESTION = "Is this clear?"
 
@@ -37,15 +37,14 @@ def model(monkeypatch):
         yield server
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_over_the_source_it_does_what_the_command_does(spelling, model, pandoc):
-    write("notes.md", notes(spelling))
+def test_over_the_source_it_does_what_the_command_does(model, pandoc):
+    write("notes.md", notes("div"))
     assert b"2 requests" in ok("pandoc -F lmm-chat notes.md -o notes.md", pandoc).stderr
     by_filter = text("notes.md")
     assert chat_in() == [("user", QUESTION), ("model", "Yes.")]
     assert ok("pandoc -F lmm-chat notes.md -o notes.md", pandoc).stderr == b""
     assert (text("notes.md"), model.count) == (by_filter, 2)
-    write("notes.md", notes(spelling))
+    write("notes.md", notes("div"))
     lmm("lmm chat notes.md")
     assert alike(by_filter) == alike(text("notes.md"))
 
@@ -66,32 +65,15 @@ def test_chained_with_annotating_and_knitting(model, any_pandoc):
     assert "###### end of edit" in both
 
 
-@pytest.mark.parametrize(("spelling", "target"), [("native", "html"), ("div", "markdown")])
-def test_knitting_an_edit_that_waits_gives_the_old_text(spelling, target, model, any_pandoc):
-    write("notes.md", notes(spelling))
-    plain = ok(f"pandoc -F lmm-knit notes.md -t {target}", any_pandoc).stdout
-    lmm("lmm chat notes.md")
-    assert ok(f"pandoc -F lmm-knit notes.md -t {target}", any_pandoc).stdout == plain
-    write("config.toml", "[minor]\nmodel = 'extractive/default'\n")
-    assert ok(f"pandoc -F lmm-rag -F lmm-knit notes.md -t {target}", any_pandoc).stdout == plain
-
-
-def test_annotating_with_an_edit_that_waits(model, any_pandoc):
+def test_knitting_an_edit_that_waits_gives_the_old_text_and_annotating_leaves_it(model, any_pandoc):
     write("notes.md", notes("native"))
+    write("config.toml", "[minor]\nmodel = 'extractive/default'\n")
+    plain = ok("pandoc -F lmm-knit notes.md -t html", any_pandoc).stdout
     lmm("lmm chat notes.md")
+    assert ok("pandoc -F lmm-rag -F lmm-knit notes.md -t html", any_pandoc).stdout == plain
     region = text("notes.md").split("###### old text")[1]
-    ok("pandoc -F lmm-rag -M lmm-model=extractive/default notes.md -o notes.md", any_pandoc)
+    ok("pandoc -F lmm-rag notes.md -o notes.md", any_pandoc)
     assert text("notes.md").split("###### old text")[1] == region
-    assert sum("~questions" in one.content for one in metadata(text("notes.md"))) >= 1
-
-
-def test_markers_that_do_not_fit_are_told_and_nothing_changes(model, any_pandoc):
-    broken = f"{notes('native')}\n###### new text {{#lmm-new-k3x9}}\n\nNew.\n"
-    write("notes.md", broken)
-    done = ok("pandoc -F lmm-chat notes.md -o notes.md", any_pandoc)
-    assert (text("notes.md"), model.count) == (broken, 0)
-    assert done.stderr.decode().count("once each") == 1
-    assert re.search(r"notes\.md:\d+: .*once each", done.stderr.decode())
 
 
 def test_from_standard_input(model, any_pandoc):
@@ -110,14 +92,6 @@ def test_to_html_nothing_is_asked_and_that_is_said(model, any_pandoc):
     assert b"Is this clear" not in done.stdout
 
 
-def test_what_pandocs_yaml_refuses_works_in_divs_and_without_yaml(model, any_pandoc):
-    question = '"Why" is it so: yes or no?'
-    for spelling, options in (("div", ""), ("native", "-f markdown-yaml_metadata_block")):
-        write("notes.md", f"# A\n\nText.\n\n{block('?: ' + question, spelling)}\n\nText.\n")
-        ok(f"pandoc {options} -F lmm-chat notes.md -o notes.md", any_pandoc)
-        assert chat_in()[0] == ("user", question)
-
-
 def test_a_file_that_is_saved_meanwhile_stays_the_editors(model, any_pandoc):
     write("notes.md", notes("native"))
     changed = notes("native").replace("First", "Changed first")
@@ -134,10 +108,6 @@ def test_a_file_that_is_saved_meanwhile_stays_the_editors(model, any_pandoc):
     saver.join()
     assert done.returncode != 0
     assert text("notes.md") == changed
-    model.delay = 0
-    ok("pandoc -F lmm-chat notes.md -o notes.md", any_pandoc)
-    assert chat_in()[1] == ("model", "Yes.")
-    assert model.count == 2  # the replies were in the cache
 
 
 def test_without_a_model_the_document_is_handed_on(model, monkeypatch, any_pandoc):

@@ -18,7 +18,7 @@ from lmm_core.models.prompts import SYSTEM
 from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.chat import ChatRun, scan_messages
 from lmm_core.scan.record import CHAT_KEY, clear_messages, pending_messages
-from lmm_core.scan.requests import REPLY_TOKENS, Talk
+from lmm_core.scan.requests import REPLY_TOKENS, Talk, fit_text
 from tests.strategies import any_text, markdown
 from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
 
@@ -115,15 +115,6 @@ def body_without_chat(one):
     return cleared.body if cleared else ""
 
 
-@given(any_text.filter(str.strip), st.sampled_from(list(SPELLINGS)), st.sampled_from(["\n", "\r\n"]))
-def test_any_reply_is_read_again_as_it_was(reply, spelling, newline):
-    text = document("?: Q\nother: kept # as it is", spelling).replace("\n", newline)
-    after = chatted(text, reply)
-    assert chats(after) == [[("user", "Q"), ("model", reply)]]
-    assert_alike_but_for_chats(text, after)
-    assert chatted(after, "Not asked.") == after
-
-
 @given(
     markdown(),
     markdown(),
@@ -142,23 +133,6 @@ def test_the_rest_of_any_document_is_the_same(before, behind, reply, spelling):
     assert keeps_structure(parse_markdown_text(after))
     assert [("user", "Q"), ("model", reply)] in chats(after)
     assert_alike_but_for_chats(text, after)
-
-
-def test_three_blocks_alike_get_each_its_own_answer():
-    text = "".join(f"{block('?: Clear?')}\n\nText {name}.\n\n" for name in "abc")
-    said = [
-        chat[1][1] for chat in chats(chatted(f"Start.\n\n{text}", lambda r: r.messages[1].content.split("Text ")[1][0]))
-    ]
-    assert said == ["a", "b", "c"]
-
-
-def test_a_block_that_cannot_be_written_into_is_not_asked_about():
-    logger, model = ListLogger(), Sayer("A")
-    text = document("?: Q\n{a: 1}")
-    after = serialize_blocks(scan_messages(parse_markdown_text(text), Asker(model), logger=logger))
-    assert (after, model.requests) == (text, [])
-    assert [(report.level, report.line) for report in logger.reports] == [("error", 7)]
-    assert "braces" in logger.reports[0].message
 
 
 def test_of_several_questions_in_a_block_the_last_counts_and_that_is_said():
@@ -267,9 +241,24 @@ def test_a_question_on_a_paragraph_shows_the_summary_around_it():
     assert "<around>\nAll of it.\n</around>" in model.requests[3].messages[1].content
 
 
+# The text that a request shows, within a budget
+
+LONGER = "Intro.\n\n# One\n\nOne a.\n\n# Two\n\nTwo a is long. It goes on.\n\nTwo b is long. It goes on.\n"
+
+
+def excerpt(text, budget=1000):
+    return fit_text(blocks_to_tree(parse_markdown_text(text)), budget, lambda part: len(part.split()))
+
+
+def test_of_a_long_text_the_last_blocks_go_first_and_headings_stay():
+    assert excerpt(f"---\ntitle: T\n---\n\n{LONGER}").text == LONGER.strip()
+    short = excerpt(LONGER, 16)
+    assert short.left_out == ("Two",)
+    assert short.text.endswith("# Two\n\nTwo a is long. It goes on.")
+    assert excerpt("One two three.\n\nFour five six.\n", 4).left_out == ("(the beginning)",)
+
+
 def test_a_request_leaves_room_for_the_reply():
     tree = blocks_to_tree(parse_markdown_text("# A\n\n" + "word word word word.\n\n" * 2000))
     talk = Talk(Asker(Sayer("A")), "", 8 * REPLY_TOKENS)
     assert count_tokens(talk.excerpt(tree, ["Why?"]).text) <= 7 * REPLY_TOKENS
-    small = Talk(Asker(Sayer("A")), "", REPLY_TOKENS)
-    assert count_tokens(small.excerpt(tree, ["Why?"]).text) <= REPLY_TOKENS // 4 + 1

@@ -52,6 +52,7 @@ def test_markers_stand_around_the_old_and_the_new_text(spelling):
         f"###### new text {{#lmm-new-{edit.ident}}}\n\nNew.\n\n###### end of edit {{#lmm-end-{edit.ident}}}\n"
     )
     assert undone(after) == document(region, spelling)
+    assert "above:" not in after, "which is recorded only where no blank line stood above"
     assert edited(after, "Not asked.") == after
 
 
@@ -69,12 +70,6 @@ def test_an_empty_version_leaves_the_document_and_is_said():
     assert "the model's new version is empty" in logger.reports[0].message
 
 
-def test_line_ends_of_the_reply_become_those_of_the_document():
-    after = edited(document().replace("\n", "\r\n"), "One.\r\n\r\nTwo.\nThree.")
-    assert "\n" not in after.replace("\r\n", "")
-    assert edits(after)[0].new == "One.\r\n\r\nTwo.\r\nThree."
-
-
 KEPT = block("~summary: Kept.\ntype: exercise")
 SECTION = f"## Two\n\nOld two.\n\n### Three\n\n{KEPT}\n\nOld three.\n\n## Next\n\nText.\n"
 
@@ -82,12 +77,10 @@ SECTION = f"## Two\n\nOld two.\n\n### Three\n\n{KEPT}\n\nOld three.\n\n## Next\n
 def test_a_section_with_its_subsections_is_one_edit():
     after = edited(document(SECTION), "## Two\n\nNew two.\n\n### Three\n\nOld three.")
     (edit,) = edits(after)
-    assert edit.old.startswith("## Two\n")
-    assert edit.old.endswith("Old three.")
+    assert edit.old.startswith("## Two\n") and edit.old.endswith("Old three.")
     assert undone(rejected(after)) == document(SECTION)
     kept = accepted(after)
-    assert "New two." in kept
-    assert "Old two." not in kept
+    assert "New two." in kept and "Old two." not in kept
     assert f"{KEPT}\n\nOld three.\n\n## Next" in kept
 
 
@@ -169,6 +162,7 @@ REJECTED = {
     "no line end at the end": document("# Odd\n\n- a\n").rstrip("\n"),
     "nothing at all": ASK,
     "two blocks": f"# A\n\n{ASK}\n{KEY}",
+    "directly under two blocks": f"# A\n\n{ASK}\n\n{KEY}\nText.\n",
     "directly under the block": f"# A\n\n{ASK}\nText.\n\nMore.\n",
 }
 

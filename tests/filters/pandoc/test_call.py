@@ -1,6 +1,5 @@
 """Several filters in one run of pandoc, ours and foreign ones."""
 
-import stat
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ def test_rag_then_knit(source, target, pandoc):
     ("source", "filters"),
     [
         (NATIVE, "-F lmm-rag -L foreign.lua -F lmm-knit"),
-        (DIVS, "-F lmm-rag -L foreign.lua -F lmm-knit"),
         (DIVS, "-L foreign.lua -F lmm-knit"),
     ],
 )
@@ -34,15 +32,6 @@ def test_a_foreign_filter_keeps_its_effect(source, filters, pandoc):
     shown = ok(f"pandoc {filters} notes.md -t html", pandoc).stdout
     assert b"RESIDUAL" in shown
     assert b"SECRET" not in shown and b"lmm" not in shown
-
-
-def test_a_panflute_filter_beside_ours(pandoc):
-    write("notes.md", DIVS)
-    path = write("foreign.py", "#!/usr/bin/env python\nimport panflute as pf\npf.run_filter(lambda e, d: None)\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    done = ok("pandoc -F ./foreign.py -F lmm-knit notes.md -t html", pandoc)
-    assert b"residual" in done.stdout
-    assert b"SECRET" not in done.stdout
 
 
 def test_rag_twice_in_one_run_is_rag_once_and_the_mark_of_a_chain_stays_out(pandoc):
@@ -69,12 +58,6 @@ def test_the_place_of_a_filter():
     assert (first.place, first.is_followed, first.may_follow_foreign) == (1, True, True)
     assert (last.place, last.is_followed, last.filters_before) == (3, False, ["x.lua", "lmm-rag", "citeproc"])
     assert not call("lmm-rag", "x.lua").may_follow_foreign
-
-
-def test_a_run_that_cannot_be_seen():
-    unseen = FilterCall("lmm-rag", "markdown")
-    assert (unseen.place, unseen.is_followed, unseen.may_follow_foreign) == (None, False, True)
-    assert (unseen.output, unseen.filters_before, unseen.mark({})) == (None, [], {})
 
 
 @pytest.mark.parametrize(("process", "done"), [("1/1", 1), ("2/2", 0)])

@@ -3,7 +3,7 @@
 import os
 
 from tests.commands import run, write
-from tests.filter_texts import FOREIGN, NATIVE, NOTES, ok
+from tests.filter_texts import FOREIGN, NATIVE, NOTES
 
 
 def test_a_foreign_filter_before_ours_on_native_blocks_stops(pandoc):
@@ -21,11 +21,6 @@ def test_standard_input_with_native_blocks_stops(pandoc):
     assert b"their places are lost" in done.stderr
     assert b"pandoc -F lmm-knit FILE" in done.stderr
     assert not os.path.exists("out.html")
-
-
-def test_an_unknown_option_is_named(pandoc):
-    write("notes.md", NOTES)
-    assert b"lmm-kep" in ok("pandoc -F lmm-knit -M lmm-kep=x notes.md -t html", pandoc).stderr
 
 
 def test_a_wrong_setting_stops(pandoc):

@@ -20,7 +20,7 @@ def test_writing_another_format_over_the_source_is_refused(name, pandoc):
 def test_the_source_saved_meanwhile_is_not_overwritten(pandoc):
     """A filter after which the file changes, and before which ours has read it."""
     write("notes.md", NOTES)
-    slow = "import sys, time\nfrom lmm_filters import lmm_rag, pass_run\nfrom lmm_filters.pandoc import write_text as module\n" \
+    slow = "from lmm_filters import lmm_rag, pass_run\nfrom lmm_filters.pandoc import write_text as module\n" \
         "inner = module.write_text\n" \
         "def write_text(d, t):\n    open('notes.md', 'a').write('saved by an editor\\n')\n    return inner(d, t)\n" \
         "pass_run.write_text = write_text\nlmm_rag.main()\n"  # fmt: skip
@@ -30,12 +30,3 @@ def test_the_source_saved_meanwhile_is_not_overwritten(pandoc):
     assert done.returncode != 0
     assert b"changed on disk" in done.stderr
     assert text("notes.md") == NOTES + "saved by an editor\n"
-
-
-def test_a_file_saved_meanwhile_is_kept_with_defaults_too(pandoc):
-    write("notes.md", NATIVE)
-    write("d.yaml", "filters: [./lmm-rag]\n")
-    write("lmm-rag", '#!/bin/sh\necho saved >> notes.md\nexec lmm-rag "$@"\n').chmod(0o755)
-    done = run("pandoc -d d notes.md -o notes.md", pandoc)
-    assert done.returncode != 0
-    assert text("notes.md") == NATIVE + "saved\n"

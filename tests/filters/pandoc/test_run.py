@@ -8,14 +8,6 @@ from tests.commands import text, write
 from tests.filter_texts import NATIVE, NOTES, ok
 
 
-def test_defaults_file(pandoc):
-    write("notes.md", NATIVE)
-    write("knit.yaml", "from: markdown\nto: html\ninput-files: [notes.md]\nfilters: [lmm-rag, lmm-knit]\n")
-    done = ok("pandoc --defaults knit.yaml", pandoc)
-    assert b"residual" in done.stdout
-    assert b"SECRET" not in done.stdout
-
-
 def test_defaults_file_that_writes_the_source(pandoc):
     write("notes.md", NATIVE)
     write("rag.yaml", "input-file: notes.md\noutput-file: notes.md\nfilters:\n- type: json\n  path: lmm-rag\n")
@@ -29,13 +21,6 @@ def test_shifted_headings(pandoc):
     done = ok("pandoc -L foreign.lua -F lmm-knit --shift-heading-level-by=1 notes.md -t html", pandoc)
     assert b"<h2" in done.stdout
     assert b"SECRET" not in done.stdout
-
-
-def test_from_make(pandoc):
-    write("notes.md", NATIVE)
-    write("Makefile", f"notes.html: notes.md\n\t@'{pandoc}' -F lmm-knit $< -o $@\n")
-    ok("make notes.html", pandoc)
-    assert "SECRET" not in text("notes.html")
 
 
 def test_from_pypandoc(pandoc, monkeypatch):

@@ -14,12 +14,6 @@ def test_standard_input_without_blocks(pandoc):
     assert b"rewrites the text" in done.stderr
 
 
-def test_another_reader_goes_by_elements(pandoc):
-    write("notes.rst", "A\n=\n\n" + PROSE)
-    done = ok("pandoc -F lmm-rag notes.rst -t markdown", pandoc)
-    assert b"~questions" in done.stdout
-
-
 def test_a_word_file_holds_none_of_our_keys(pandoc):
     write("notes.md", NATIVE.replace("title: T\n", "title: T\nquestions=: Q\nquery: Is it?\ntype: x\nmodel: m\n"))
     ok("pandoc -F lmm-knit -M lmm-keep=topic notes.md -o notes.docx", pandoc)
@@ -40,14 +34,6 @@ def test_footnotes_of_files_read_by_themselves_are_not_mixed_up(pandoc):
     assert "note one" in text("out.html")
     assert "note two" in text("out.html")
     assert "SECRET" not in text("out.html")
-
-
-def test_elements_that_pandoc_writes_in_another_way(pandoc):
-    wide = "| a | b |\n|---|---|\n| " + "word " * 30 + "| " + "more " * 30 + "|\n"
-    source = f"---\ntitle: T\n---\n\n# A\n\n{PROSE}\n{wide}\n## B\n\n{PROSE}"
-    done = ok("pandoc -F lmm-rag -t markdown", pandoc, stdin=source)
-    assert done.stdout.count(b"~questions") == 2
-    assert b"not annotated" not in done.stderr
 
 
 def test_our_keys_come_out_of_the_element_route_as_we_wrote_them(pandoc):

@@ -15,10 +15,7 @@ ODD = {
     "BOM": f"\ufeff# A\n\n{PROSE}",
     "tabs and trailing blanks": f"# A  \n\n{PROSE}\n-\titem\n\n\tcode\twith\ttabs\n\nhard break   \n   \n\nend\n",
     "NUL, form feed, other line ends": f"\n\n# A\n\n{PROSE}\nnul \0 ff \x0c nel \x85 ls \u2028 lone \r cr\n",
-    "blank lines only": "\n\n\n",
     "list markers and wrapping": f"# A\n\n{PROSE}\n*  one\n*  two\n\n 1) x\n 2) y\n\n_em_ __strong__ \\* &amp; <b>x</b>\n",
-    "metadata at the end": f"# A\n\n{PROSE}\n---\nkey: value\n---\n",
-    "unclosed fence": f"# A\n\n{PROSE}\n```\n# B\n\n## C\n\n{PROSE}",
     "math, raw and html": f"# A\n\n{PROSE}\n$$\na\n$$ {{#eq-x}}\n\n\\begin{{x}}\n\n# y\n\\end{{x}}\n\n<div>\n\n# Z\n\n</div>\n",
 }
 

@@ -59,10 +59,6 @@ def test_other_keys_are_others(line):
     assert messages(BLOCK.format(line)) == []
 
 
-def test_the_line_is_the_keys():
-    assert found("# A\n\n::: {.callout-note}\n\n::: lmm\n```yaml\nnote: a\ntyp: x\n```\n:::\n\nT.\n:::\n")[0][0] == 8
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -122,13 +118,6 @@ def test_the_attribute_type_leaves_a_div_out_if_it_is_a_class_of_such_divs(attri
     assert (knitted(text), messages(text)) == ("", [])
 
 
-def test_another_type_as_an_attribute():
-    text = div("{.note type=definition}")
-    assert (knitted(text), messages(text)) == (text, [])
-    (message,) = messages(text, types=frozenset({"definition"}))
-    assert "write ::: {.rag-only type=definition}" in message
-
-
 @pytest.mark.parametrize(
     ("attributes", "said"),
     [
@@ -158,11 +147,6 @@ def test_the_types_of_the_project_count():
     assert messages(text, types=SOLUTION) == messages(text, div_types=SOLUTION) == said
     assert messages(BLOCK.format("type: solution") + "\n" + text) == said
     assert messages("---\nlmm: {div-types: solution}\n---\n\n" + text) == said
-
-
-def test_classes_that_the_configuration_takes_out_are_bookdowns():
-    rules = {"div_types": frozenset({"topic", "rag-only"}), "allowed": frozenset({"exercise"})}
-    assert messages(BLOCK.format("type: exercise") + "\n" + div("exercise"), **rules) == []
 
 
 def test_allowed_words_are_meant():

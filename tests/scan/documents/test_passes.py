@@ -20,13 +20,6 @@ def test_knitting_two_files_of_one_name_is_refused():
     assert not os.path.exists("out")
 
 
-def test_knitting_a_folder_into_itself_twice():
-    write("a.md", "text\n")
-    for _ in range(2):
-        lmm("lmm knit . -o out")
-    assert sorted(path for path, _, files in os.walk("out") if files) == ["out"]
-
-
 def test_a_file_that_is_no_markdown_is_left_alone():
     write("references.bib", "@book{x}\n")
     lmm("lmm rag references.bib", 2)
@@ -37,8 +30,3 @@ def test_a_read_only_file_is_left_alone():
     write("notes.md", f"# A\n\n{PROSE}").chmod(0o444)
     assert "read-only" in lmm("lmm rag notes.md", 1).stderr
     assert text("notes.md") == f"# A\n\n{PROSE}"
-
-
-def test_options_in_the_header_hold_for_the_command_too():
-    write("notes.md", "---\ntitle: T\nlmm:\n  div-types: solution\n---\n\ntext\n\n::: solution\nSECRET\n:::\n")
-    assert "SECRET" not in lmm("lmm knit notes.md").stdout

@@ -1,0 +1,89 @@
+"""What knitting makes of divs that it has left empty, and of references to what is gone: in texts and among elements."""
+
+import json
+
+import pytest
+
+from tests.commands import run, write
+from tests.effort import at_most
+from tests.strategies import knitted
+
+SECRET = "::: exercise\nSECRET\n:::\n"
+BLOCK = "::: lmm\n```yaml\ntype: exercise\n```\n:::\n\nSECRET\n"
+# What is written, and what stays of it.
+DIVS = {
+    "a callout": (f":::: callout-note\n{SECRET}::::\n", ""),
+    "a callout with more": (f":::: callout-note\nMore.\n\n{SECRET}::::\n", ":::: callout-note\nMore.\n\n::::\n"),
+    "one column": (
+        f"::::: columns\n:::: column\nLeft.\n::::\n\n:::: column\n{SECRET}::::\n:::::\n",
+        "::::: columns\n:::: column\nLeft.\n::::\n\n:::::\n",
+    ),
+    "a tab": (
+        f":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n{SECRET}\n## Three\n\nThird.\n::::\n",
+        ":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n## Three\n\nThird.\n::::\n",
+    ),
+    "a paragraph after its block": (f":::: callout-note\n{BLOCK}::::\n", ""),
+    "what the writer left empty": (f"::: {{#refs}}\n:::\n\n{SECRET}", "::: {#refs}\n:::\n"),
+    "a heading in a div that is no callout": (
+        f":::: column-page\n## Practice\n\n{SECRET}::::\n",
+        ":::: column-page\n## Practice\n\n::::\n",
+    ),
+}
+GONE = "::: exercise\n## Task {#sec-x}\n\n## More {#drill}\n:::\n"
+REFERENCES = {
+    "See @sec-x.": "See […].",
+    "See [the\npractice](#drill) now.": "See the\npractice now.",
+    "See [see @sec-x, p. 3].": "See see […], p. 3.",
+    "See [@sec-x; @knuth].": "See [@knuth].",
+    "See @sec-y, [@sec-y] and [here](#there).": "See @sec-y, [@sec-y] and [here](#there).",
+    "Code `@sec-x` stays.": "Code `@sec-x` stays.",
+    "```\n@sec-x\n```": "```\n@sec-x\n```",
+    "A mail to a@sec-x.example.": "A mail to a@sec-x.example.",
+    "*See @sec-x*": "*See […]*",
+    "See @{sec-x}, and [@{sec-x}].": "See […], and […].",
+}
+
+
+@pytest.mark.parametrize("case", DIVS)
+def test_a_div_left_empty_goes(case):
+    before, after = DIVS[case]
+    after = f"{after}\n" if after else ""
+    assert knitted(f"Before.\n\n{before}\nAfter.\n") == f"Before.\n\n{after}After.\n"
+
+
+@pytest.mark.parametrize("before", REFERENCES)
+def test_a_reference_to_what_is_gone_becomes_readable(before):
+    assert knitted(f"{before}\n\n{GONE}") == f"{REFERENCES[before]}\n"
+
+
+def test_among_elements(pandoc):
+    """Pandoc makes the same of the filtered document as of the knitted texts."""
+    pairs = [*DIVS.values(), *REFERENCES.items()]
+    write("notes.md", "\n".join(f"# A\n\n{before}\n" for before, _ in pairs) + f"\n{GONE}")
+    write("after.md", "\n".join(f"# A\n\n{after}\n" for _, after in pairs))
+    filtered = run("pandoc -F lmm-knit notes.md -t html --wrap=none", pandoc).stdout
+    assert filtered == run("pandoc after.md -t html --wrap=none", pandoc).stdout
+
+
+def test_what_stays_elsewhere_is_not_lost(pandoc):
+    write("notes.md", "See @sec-x.\n\n## One {#sec-x}\n\n::: exercise\n## Two {#sec-x}\n:::\n")
+    done = run("pandoc -F lmm-knit notes.md -t json", pandoc)
+    assert b"reference" not in done.stderr
+    assert "sec-x" in json.dumps(json.loads(done.stdout)["blocks"][0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::: a\n" * 500 + SECRET + ":::\n" * 500,
+        ":::: columns\n" + f"::: callout-note\n{SECRET}:::\n" * 500 + "::::\n",
+        "::: outer\n\n" + BLOCK * 300 + ":::\n",
+        GONE + "[@" * 20_000,
+        GONE + "@a." * 20_000 + "]",
+    ],
+    ids=["deep", "wide", "blocks", "brackets", "points"],
+)
+def test_hostile_texts_take_no_time(text):
+    with at_most(seconds=20):
+        knitted(text)
