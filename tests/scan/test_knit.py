@@ -6,6 +6,7 @@ from hypothesis import example, given
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
+from lmm_core.scan.knit import find_unclosed_div
 from tests.strategies import LONG, annotate, knitted, markdown, squeezed
 
 
@@ -236,3 +237,10 @@ def test_annotating_does_not_change_the_notes_by_a_byte():
 
 def test_a_rag_only_div_directly_under_one_that_is_not_closed_goes():
     assert "Gone" not in knitted("> ::: note\n> ::: exercise\n> Gone.\n> :::\n\nStays.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("a\n\n---\nb: [\n---\n\n- ::: exercise\n  x\n", 7), ("a\n\n::: note\nx\n", None)]
+)
+def test_the_line_of_a_rag_only_div_that_is_not_closed(text, line):
+    assert find_unclosed_div(parse_markdown_text(text), KnitRules()) == line

@@ -8,7 +8,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeadingBlock, MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.scan.proposals import ProposedEdit, propose
-from lmm_core.study.asked.proposals import edit_request, quoted_questions
+from lmm_core.study.asked.proposals import edit_request, quoted_line, quoted_questions
 from lmm_core.study.asked.recordings import RecordedTurn
 from tests.scan.test_edit import edits
 from tests.strategies import any_text, markdown
@@ -140,3 +140,5 @@ def adds_one_block(text, line, spelling, *asked):
 def test_the_same_question_is_quoted_once_on_one_short_printable_line():
     turns = [RecordedTurn(one, "", "", one) for one in ("What is R?", "what is r", "WHAT IS R??", "Why?", "\x1b")]
     assert quoted_questions(turns) == ("What is R?", "Why?")
+    for line in map(quoted_line, HOSTILE):
+        assert len(line) <= 200 and not set(line) & set("\n\x1b\x00\u202e\u2066\x85\u2028\x9b")
