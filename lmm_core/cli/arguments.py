@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +17,7 @@ from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import LoggerBase
 
 if TYPE_CHECKING:
+    from ..settings.models import Models
     from ..settings.project import Project
     from ..settings.quarto_inputs import DocumentFinder
 
@@ -48,18 +51,57 @@ def folders_argument(command: Command) -> Command:
     return paths_argument(exclude_option(command))
 
 
+@dataclass(frozen=True)
+class Writing:
+    """The arguments of a command that writes into documents."""
+
+    paths: tuple[Path, ...]
+    finder: DocumentFinder
+    check: bool
+    diff: bool
+    as_json: bool
+
+
 def writing_options(command: Command) -> Command:
-    """Add the arguments of a command that writes into documents."""
+    """Add the arguments of a command that writes into documents, which it gets as `Writing`."""
+
+    @wraps(command)
+    def call(
+        paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool, **others: Any
+    ) -> None:
+        command(writing=Writing(paths, finder, check, diff, as_json), **others)
+
     check = click.option("--check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
     diff = click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
-    return folders_argument(check(diff(json_option(command))))
+    return folders_argument(check(diff(json_option(call))))
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The options of a command that calls a model."""
+
+    model: str
+    jobs: int | None
+    quiet: bool
+
+    def models(self) -> Models:
+        """Return new models."""
+        from ..settings.models import Models
+        from .reports import warn
+
+        return Models(self.model, self.jobs, warn)
 
 
 def asking_options(command: Command) -> Command:
-    """Add the options of a command that calls a model."""
+    """Add the options of a command that calls a model, which it gets as `Asking`."""
+
+    @wraps(command)
+    def call(model: str, jobs: int | None, quiet: bool, **others: Any) -> None:
+        command(asking=Asking(model, jobs, quiet), **others)
+
     model = click.option("--model", default="", metavar="SPEC", help="The model to ask, as source/model.")
     jobs = click.option("--jobs", type=click.IntRange(1), metavar="N", help="Requests at the same time (16).")
-    return model(jobs(quiet_option(command)))
+    return model(jobs(quiet_option(call)))
 
 
 def output_option(*names: str, help: str, folder: bool = False) -> Callable[[Command], Command]:

@@ -21,7 +21,7 @@ from ..scan.documents.passes import Work, work_on, work_on_file
 from ..scan.rag import Tally
 from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
-from .arguments import find_documents
+from .arguments import Writing, find_documents
 from .reports import ReportPrinter, cost, print_diff, print_json, report_failure, run
 from .session import SavedFiles
 
@@ -50,22 +50,19 @@ async def work_file(path: Path, work: Work, logger: ReportPrinter) -> tuple[Mark
 
 
 def rewrite(
-    paths: tuple[Path, ...],
+    writing: Writing,
     work: Work,
-    check: bool,
-    diff: bool,
-    as_json: bool,
     done: str,
     quiet: bool = False,
     models: Models | None = None,
     tallies: Mapping[Path, Tally] = NO_TALLIES,
-    finder: DocumentFinder | None = None,
 ) -> None:
     """Process the blocks of all files, write each file when ready, and exit.
 
     done: participle for the report ("annotated")
     tallies: shown for changed files
     With `check`, the exit status is 1 if a file would change."""
+    check, diff, as_json = writing.check, writing.diff, writing.as_json
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
 
@@ -79,7 +76,7 @@ def rewrite(
         return text != file.text
 
     verb = f"{WOULD}{done}" if check or diff else done
-    outcomes = for_each(paths, rewrite_file, verb, as_json, quiet, models, tallies, finder)
+    outcomes = for_each(writing.paths, rewrite_file, verb, as_json, quiet, models, tallies, writing.finder)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)

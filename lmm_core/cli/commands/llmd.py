@@ -16,9 +16,8 @@ from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
 from ...markdown.files import write_markdown
-from ...settings.models import Models
-from ..arguments import asking_options, check_written
-from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure, run, warn
+from ..arguments import Asking, asking_options, check_written
+from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure, run
 
 if TYPE_CHECKING:
     from ...llmd.project import Proposal
@@ -88,7 +87,7 @@ def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path
 @_document
 @_allow
 @asking_options
-def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, quiet: bool) -> None:
+def chat(document: Path, allow: tuple[str, ...], asking: Asking) -> None:
     """Answer the last entry.
 
     The changes that the answer proposes are shown as a diff. Only the document is written:
@@ -96,7 +95,8 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
     from ...llmd.chat import chat
     from ...llmd.project import open_document, propose
 
-    logger, models, began = _EscapingPrinter(quiet), Models(model, jobs, warn), time.monotonic()
+    quiet = asking.quiet
+    logger, models, began = _EscapingPrinter(quiet), asking.models(), time.monotonic()
 
     async def ask() -> bool:
         try:

@@ -22,6 +22,7 @@ from ...markdown.blocks import Spelling
 from ...scan.documents.passes import convert_work, knit_work
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import (
+    Writing,
     check_text,
     check_written,
     find_documents,
@@ -78,11 +79,9 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
     "--to", default="div", show_default=True, type=click.Choice(["div", "native", "comment"]),
     help="The spelling to write.",
 )  # fmt: skip
-def convert(
-    paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool, to: Spelling
-) -> None:
+def convert(writing: Writing, to: Spelling) -> None:
     """Change how metadata blocks are written, in place."""
-    rewrite(paths, convert_work(to), check, diff, as_json, "converted", finder=finder)
+    rewrite(writing, convert_work(to), "converted")
 
 
 def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:

@@ -10,11 +10,10 @@ import click
 from ...logging import say
 from ...scan.documents.passes import clear_annotations
 from ...scan.documents.talk import ConversationWork, clear_work, decide
-from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
-from ..arguments import asking_options, find_documents, folders_argument, json_option, writing_options
+from ..arguments import Asking, Writing, asking_options, find_documents, folders_argument, json_option, writing_options
 from ..files import FileOutcome, exit_with_outcomes, for_each, rewrite
-from ..reports import ReportPrinter, TerminalScreen, warn
+from ..reports import ReportPrinter, TerminalScreen
 from ..session import SavedFiles, at_every_save, is_done, say_at
 
 HOW_TO_ASK = """There is no new question. To ask one, write before a paragraph or a heading:
@@ -29,23 +28,18 @@ HOW_TO_ASK = """There is no new question. To ask one, write before a paragraph o
 @json_option
 @click.option("--watch", is_flag=True, help="Keep running: answer each document when it is saved.")
 @asking_options
-def chat(
-    paths: tuple[Path, ...],
-    finder: DocumentFinder,
-    as_json: bool,
-    watch: bool,
-    model: str,
-    jobs: int | None,
-    quiet: bool,
-) -> None:
+def chat(paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, watch: bool, asking: Asking) -> None:
     """Answer questions in the text, and propose requested edits."""
     if watch and as_json:
         raise click.UsageError("--watch and --json exclude each other")
+    quiet = asking.quiet
     if watch:
         find_documents(paths, ReportPrinter(quiet), finder=finder)
-        at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved, model, jobs, quiet))
+        at_every_save(
+            SavedFiles(paths, finder), lambda saved: not [path for path in saved if not _answer(path, asking)]
+        )
         return
-    models = Models(model, jobs, warn)
+    models = asking.models()
     work = ConversationWork(models, screen=TerminalScreen(quiet))
     outcomes = for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder)
     if not any((quiet, as_json, models.usage.requests, *(outcome.changed or outcome.reports for outcome in outcomes))):
@@ -53,19 +47,19 @@ def chat(
     exit_with_outcomes(outcomes)
 
 
-def _answer(paths: Sequence[Path], model: str, jobs: int | None, quiet: bool) -> bool:
-    results = [_answer_one(path, model, jobs, quiet) for path in paths]
+def _answer_each(paths: Sequence[Path], asking: Asking) -> bool:
+    results = [_answer(path, asking) for path in paths]
     return all(results)
 
 
-def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
-    models = Models(model, jobs, warn)
-    work = ConversationWork(models, screen=TerminalScreen(quiet))
+def _answer(path: Path, asking: Asking) -> bool:
+    models = asking.models()
+    work = ConversationWork(models, screen=TerminalScreen(asking.quiet))
     outcomes: list[FileOutcome] = []
     is_complete = is_done(
         lambda: outcomes.extend(for_each((path,), work.finish, "answered", quiet=True, models=models))
     )
-    if any(outcome.changed for outcome in outcomes) and not quiet:
+    if any(outcome.changed for outcome in outcomes) and not asking.quiet:
         say_at(f"answered: {path}")
     return is_complete
 
@@ -75,16 +69,7 @@ def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
 @click.option("--edits", is_flag=True, help="Also take out requests for edits; what waits for a decision is rejected.")
 @click.option("--annotations", is_flag=True, help="Take out what lmm rag wrote instead.")
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that you have corrected or frozen.")
-def clear(
-    paths: tuple[Path, ...],
-    finder: DocumentFinder,
-    check: bool,
-    diff: bool,
-    as_json: bool,
-    edits: bool,
-    annotations: bool,
-    corrected: bool,
-) -> None:
+def clear(writing: Writing, edits: bool, annotations: bool, corrected: bool) -> None:
     """Take questions and answers out of the text.
 
     With --annotations, take out what `lmm rag` wrote instead: a document that was not edited since is
@@ -93,11 +78,7 @@ def clear(
         raise click.UsageError("--edits and --annotations exclude each other")
     if corrected and not annotations:
         raise click.UsageError("--all is about annotations: add --annotations")
-    if annotations:
-        work = clear_annotations(corrected)
-        rewrite(paths, work, check, diff, as_json, "cleared", finder=finder)
-    else:
-        rewrite(paths, clear_work(edits), check, diff, as_json, "cleared", finder=finder)
+    rewrite(writing, clear_annotations(corrected) if annotations else clear_work(edits), "cleared")
 
 
 @click.command()

@@ -16,9 +16,9 @@ from ...markdown.files import MarkdownFile, save_bytes
 from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagWork
 from ...scan.rag import PlannedRequest
-from ...settings.models import Models
-from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import (
+    Asking,
+    Writing,
     asking_options,
     find_documents,
     writing_options,
@@ -38,7 +38,6 @@ from ..reports import (
     print_json,
     report_failure,
     run,
-    warn,
 )
 from ..session import SavedFiles, at_every_save, is_done, say_at
 
@@ -53,42 +52,34 @@ from ..session import SavedFiles, at_every_save, is_done, say_at
 @click.option("--watch", is_flag=True, help="Keep running: annotate each document when it is saved.")
 @asking_options
 def rag(
-    paths: tuple[Path, ...],
-    finder: DocumentFinder,
-    check: bool,
-    diff: bool,
-    as_json: bool,
+    writing: Writing,
     questions: bool | None,
     summaries: bool | None,
     titles: bool | None,
     refresh: bool,
     dry_run: bool,
     watch: bool,
-    model: str,
-    jobs: int | None,
-    quiet: bool,
+    asking: Asking,
 ) -> None:
     """Give each section questions and a summary, in place."""
-    if watch and (check or diff or as_json or dry_run or refresh):
+    if watch and (writing.check or writing.diff or writing.as_json or dry_run or refresh):
         raise click.UsageError("--watch excludes --check, --diff, --json, --dry-run and --refresh")
     chosen = {"questions": questions, "summaries": summaries, "titles": titles}
-    work = RagWork(Models(model, jobs, warn), refresh=refresh, asks=not check or diff)
+    work = RagWork(asking.models(), refresh=refresh, asks=not writing.check or writing.diff)
     work.changes = {name: value for name, value in chosen.items() if value is not None}
-    finder = replace(finder, included=False)  # a header in an included file would become the page's
+    # a header in an included file would become the page's
+    writing = replace(writing, finder=replace(writing.finder, included=False))
+    quiet = asking.quiet
     if dry_run:
-        _print_plan(paths, finder, work, as_json)
+        _print_plan(writing, work)
         return
     if watch:
-        find_documents(paths, ReportPrinter(quiet), finder=finder)
-        files = SavedFiles(paths, finder)
-        at_every_save(
-            files, lambda saved: _annotate(saved, replace(work, models=Models(model, jobs, warn)), files, quiet)
-        )
+        find_documents(writing.paths, ReportPrinter(quiet), finder=writing.finder)
+        files = SavedFiles(writing.paths, writing.finder)
+        at_every_save(files, lambda saved: _annotate(saved, replace(work, models=asking.models()), files, quiet))
         return
     with ProgressBar(quiet) as work.progress:
-        rewrite(
-            paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies, finder=finder,
-        )  # fmt: skip
+        rewrite(writing, work.finish, "annotated", quiet, work.models, work.tallies)
 
 
 def _annotate(saved: Sequence[Path], work: RagWork, files: SavedFiles, quiet: bool) -> bool:
@@ -110,9 +101,7 @@ def _annotate(saved: Sequence[Path], work: RagWork, files: SavedFiles, quiet: bo
 @click.command("pass")
 @click.argument("name", metavar="MODULE:FUNCTION")
 @writing_options
-def own_pass(
-    name: str, paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool
-) -> None:
+def own_pass(name: str, writing: Writing) -> None:
     """Run a pass of your own, a Python function."""
     from ...errors import PassError
     from ...scan.documents.own_pass import Pass, load_pass, run_pass
@@ -122,12 +111,12 @@ def own_pass(
 
     try:
         own: Pass = load_pass(name)
-        rewrite(paths, work, check, diff, as_json, "changed", finder=finder)
+        rewrite(writing, work, "changed")
     except PassError as error:
         raise click.UsageError(str(error)) from None
 
 
-def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, as_json: bool) -> None:
+def _print_plan(writing: Writing, work: RagWork) -> None:
     logger, plans = ReportPrinter(), {}
 
     async def look_at(path: Path) -> None:
@@ -138,17 +127,17 @@ def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, 
         await work_file(path, plan, logger)
 
     async def look_at_all() -> None:
-        for path in find_documents(paths, logger, finder=finder):
+        for path in find_documents(writing.paths, logger, finder=writing.finder):
             await look_at(path)
 
     try:
         run(look_at_all())
     except ModelError as error:
         raise click.UsageError(str(error)) from None
-    if not as_json and {request.annotator for plan in plans.values() for request in plan} == {STAND_IN_NAME}:
+    if not writing.as_json and {request.annotator for plan in plans.values() for request in plan} == {STAND_IN_NAME}:
         advice = "set OPENAI_API_KEY, or name a model in config.toml"
         say(f"Nothing would be asked, because no model is configured: {advice}.")
-    elif as_json:
+    elif writing.as_json:
         print_json([{"path": path, **asdict(request)} for path, plan in plans.items() for request in plan])
     else:
         for path, plan in plans.items():
