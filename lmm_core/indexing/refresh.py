@@ -229,14 +229,11 @@ class Refresh:
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
     def _is_stored(self) -> bool:
-        """Return True if all recorded chunks are stored. Raise StoreError if damaged.
-
-        Reads all payloads: 10 ms for 1,000 chunks."""
-        name, companion = self.project.database.collection_name, self.project.database.companion_collection
+        """Return True if all recorded chunks are stored. Raise StoreError if damaged."""
+        name = self.project.database.collection_name
         recorded = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
         try:
-            stored = self.store.count_readable(name)
-            self.store.count_readable(companion)
+            stored = self.store.count(name)
             if stored < recorded or (self.repairs and self.store.metadata(name + FILES) is None):
                 raise StoreError(
                     f"The collection {name!r} is damaged: it has {stored} of the {counted(recorded, 'chunk')} that "

@@ -275,18 +275,6 @@ class EdgeStore(VectorStore):
         with self._shard(name, "read") as shard:
             return shard.count(edge.CountRequest(exact=True))
 
-    def count_readable(self, name: str) -> int:
-        import qdrant_edge as edge
-
-        offset, count = None, 0
-        while True:
-            with self._shard(name, "read") as shard:  # for an unused key, avoids copying all points
-                request = edge.ScrollRequest(offset=offset, limit=PAGE, with_payload=["nothing"])
-                records, offset = shard.scroll(request)
-            count += len(records)
-            if offset is None:
-                return count
-
     def facet(self, name: str, key: str) -> dict[str, int]:
         with self._shard(name, "read") as shard:
             if (indexed := count_indexed(shard, key)) is not None:

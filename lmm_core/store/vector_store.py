@@ -142,10 +142,6 @@ class VectorStore(Protocol):
         """Return the exact number of points."""
         ...
 
-    def count_readable(self, name: str) -> int:
-        """Return the number of points with readable payloads. Raise StoreError if one is unreadable."""
-        return self.count(name)
-
     def facet(self, name: str, key: str) -> dict[str, int]:
         """Count points by value of a keyword in the payload."""
         ...
