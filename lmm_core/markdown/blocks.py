@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, TypeGuard
 
 Spelling = Literal["native", "div", "comment"]
@@ -112,7 +113,7 @@ class HeadingBlock(Block):
     @property
     def title(self) -> str:
         """Return the heading's text."""
-        return split_heading(self.source)[0]
+        return _heading_title(self.source)
 
     @property
     def attributes(self) -> Attributes:
@@ -205,6 +206,11 @@ def trim_blank_lines(text: str) -> str:
         return trimmed
     lead = len(trimmed) - len(trimmed.lstrip(" \t\r\n"))
     return trimmed[trimmed.rfind("\n", 0, lead) + 1 :]
+
+
+@lru_cache(maxsize=10_000)  # asked for with every section below it
+def _heading_title(source: str) -> str:
+    return split_heading(source)[0]
 
 
 def split_heading(source: str) -> tuple[str, Attributes]:

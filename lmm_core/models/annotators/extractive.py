@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from ...markdown.regions import split_fences
 from ..languages.recognize import recognize_language
@@ -24,6 +25,7 @@ SHORTEST, LONGEST = 7, 45  # words in a summary
 OPENING_CHARACTERS = 80  # searched in a paragraph for its first words
 NAMED_WITHIN = 3  # words from the start of a sentence about the title
 MOST_IN_TERM = 5  # words
+TERM_CHARACTERS = 80  # searched before its verb
 NO_ANSWERS = frozenset({"exercise", "solution"})  # section types that do not answer their questions
 DEFINITION = "definition"
 # Other languages get no question about a term.
@@ -158,13 +160,22 @@ def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
     for number, paragraph in enumerate(_paragraphs(markdown)):
         lower = paragraph.lower()
         begins = number == 0 and any(word in lower[:OPENING_CHARACTERS] for word in subject)
-        may_name = number == 0 or "*" in paragraph or "_" in paragraph or any(word in lower for word in subject)
-        if begins or (may_name and _IS_A.search(lower)):
+        if begins or _may_define(lower, subject, opens=number == 0):
             prose = extract_prose(paragraph, _LOST, _BOLD)
             complete = [sentence for part in prose.split("\n") for sentence in whole_sentences(part)]
             opening = complete[0] if number == 0 and complete else opening
             sentences += complete
     return opening, sentences
+
+
+def _may_define(paragraph: str, subject: AbstractSet[str], opens: bool) -> bool:
+    """Return True if "is a" stands near emphasis, a title's word, or the start of the section (`opens`)."""
+    for verb in _IS_A.finditer(paragraph):
+        start = max(0, verb.start() - TERM_CHARACTERS)
+        term = paragraph[start : verb.start()]
+        if (opens and not start) or "*" in term or "_" in term or any(word in term for word in subject):
+            return True
+    return False
 
 
 def _paragraphs(markdown: str) -> Iterator[str]:

@@ -112,7 +112,8 @@ def split_sentences(paragraph: str) -> list[str]:
     """Return the sentences of a plain paragraph, including a last one without full stop."""
     sentences: list[str] = []
     open_parts: list[str] = []
-    for part in _SENTENCE_END.split(_WIDE_END.sub(r"\1 ", paragraph)):
+    spaced = paragraph if paragraph.isascii() else _WIDE_END.sub(r"\1 ", paragraph)
+    for part in _SENTENCE_END.split(spaced):
         open_parts.append(part)
         if not _ABBREVIATION.search(part[-12:]):
             sentences.append(" ".join(open_parts))
