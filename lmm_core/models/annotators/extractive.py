@@ -22,7 +22,7 @@ MOST_QUESTIONS = 12
 LEAST_WORDS = 4  # words in a title that is a question
 SUMMARY_CHARACTERS = 400
 SHORTEST, LONGEST = 7, 45  # words in a summary
-OPENING_CHARACTERS = 80  # searched in a paragraph for its first words
+OPENING_CHARACTERS = 60  # searched in a paragraph for its first words
 NAMED_WITHIN = 3  # words from the start of a sentence about the title
 MOST_IN_TERM = 5  # words
 TERM_CHARACTERS = 80  # searched before its verb
@@ -159,7 +159,7 @@ def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
     opening, sentences, subject = "", [], _subject(title)
     for number, paragraph in enumerate(_paragraphs(markdown)):
         lower = paragraph.lower()
-        begins = number == 0 and any(word in lower[:OPENING_CHARACTERS] for word in subject)
+        begins = number == 0 and any(word in lower[:OPENING_CHARACTERS] for word in subject) and not leans(paragraph)
         if begins or _may_define(lower, subject, opens=number == 0):
             prose = extract_prose(paragraph, _LOST, _BOLD)
             complete = [sentence for part in prose.split("\n") for sentence in whole_sentences(part)]

@@ -82,7 +82,8 @@ def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
     if _PLAIN.fullmatch(markdown):  # most titles
         return " ".join(markdown.split())
     prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
-    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), without_comments(prose[:MOST_CHARACTERS]))
+    text = without_comments(prose[:MOST_CHARACTERS])
+    text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), text) if "\\" in text else text
     for signs, pattern in _REMOVED:
         text = pattern.sub("", text) if any(sign in text for sign in signs) else text
     for signs, pattern in _LOST:
