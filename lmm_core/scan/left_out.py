@@ -59,14 +59,12 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
         elif isinstance(text, HeadingBlock):
             yield SourcePiece(text.line, text.source, is_out, is_heading=True)
         elif isinstance(text, TextBlock):
-            yield from _in_text(text, rules, is_out)
+            is_plain = not has_marks(text.source)
+            yield from [SourcePiece(text.line, text.source, is_out)] if is_plain else _in_text(text, rules, is_out)
 
 
 def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
     source, first = block.source, source_line(block)
-    if not has_marks(source):  # fast path
-        yield SourcePiece(first + count_lead(source), source, is_out)
-        return
     parts = find_parts(source)
     metadata = [(part.start, part.end) for part in parts if part.metadata is not None]
 

@@ -25,7 +25,7 @@ class PublishedTexts:
 
     @cached_property
     def _raw(self) -> Stream:
-        return Stream([word for text in self.texts for word in text_words(text)])
+        return Stream(text_words("\n".join(self.texts)))
 
     @cached_property
     def _rendered(self) -> Stream:
