@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 from .blocks import (
@@ -16,7 +17,7 @@ from .blocks import (
     serialize_blocks,
     source_line,
 )
-from .divs import Goes, Part, find_cuts
+from .divs import Cut, Goes, Part, find_parts_and_cuts
 from .metadata.keys import DECIDING
 from .metadata.lmm_options import options_in
 from .tree import HeaderNode, HeadingNode, Node, traverse
@@ -238,12 +239,18 @@ def leaves_out(rules: KnitRules) -> Goes:
     return goes
 
 
+@lru_cache(maxsize=1000)  # knitting asks several times for the same text
+def parts_and_cuts(text: str, rules: KnitRules) -> tuple[Sequence[Part], Sequence[Cut]]:
+    """Return the parts of a text (none nested in a cut), and the ranges left out of the notes."""
+    return find_parts_and_cuts(text, leaves_out(rules))
+
+
 def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     """Return the blocks with an unclosed RAG-only div and the rest merged, as in Pandoc."""
     for at, block in enumerate(blocks):
         if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
             continue
-        cuts = find_cuts(block.source, leaves_out(rules))
+        _, cuts = parts_and_cuts(block.source, rules)
         opened = next((cut for cut in cuts if cut.is_unclosed and not cut.depth), None)
         if opened is None:
             continue

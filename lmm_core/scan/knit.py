@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from ..errors import MarkdownError
@@ -22,7 +22,7 @@ from ..markdown.blocks import (
     serialize_blocks,
     source_line,
 )
-from ..markdown.divs import Cut, Part, cut, find_cuts, find_parts, find_parts_and_cuts, has_marks, without
+from ..markdown.divs import Cut, Part, cut, find_parts, has_marks, without
 from ..markdown.edits import restore_originals
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.keys import DOCUMENT_KEYS, MESSAGE_KEYS
@@ -34,6 +34,7 @@ from ..markdown.visibility import (
     KnitRules,
     close_parts,
     leaves_out,
+    parts_and_cuts,
     verdicts,
 )
 
@@ -116,11 +117,11 @@ def _own_header(tree: HeadingNode) -> Block:
 
 
 def _knit_text(block: TextBlock, rules: KnitRules, left_out_texts: list[str], logger: LoggerBase) -> TextBlock:
-    cuts = find_cuts(block.source, leaves_out(rules))
+    _, cuts = parts_and_cuts(block.source, rules)
     if not cuts:
         return block
     first = source_line(block)
-    ranges = list(cut_with_boxes(block.source, leaves_out(rules)))
+    ranges = list(cut_with_boxes(block.source, rules))
     left_out_texts += [block.source[start:end] for start, end in ranges]
     for part in find_parts(block.source):
         if part.error:
@@ -141,7 +142,7 @@ def _report_more(cut: Cut, first: int, logger: LoggerBase) -> None:
 
 def strip_divs(text: str, rules: KnitRules) -> str:
     """Return a text without metadata and RAG-only parts, at any depth."""
-    return without(text, cut_with_boxes(text, leaves_out(rules))) if has_marks(text) else text
+    return without(text, cut_with_boxes(text, rules)) if has_marks(text) else text
 
 
 def strip_metadata(text: str) -> str:
@@ -153,7 +154,7 @@ def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:
     """Return the line of the first unclosed RAG-only div, at any depth, or None."""
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
-            opened = [cut.line for cut in find_cuts(block.source, leaves_out(rules)) if cut.is_unclosed]
+            opened = [cut.line for cut in parts_and_cuts(block.source, rules)[1] if cut.is_unclosed]
             if opened:
                 return source_line(block) + min(opened)
     return None
@@ -192,7 +193,7 @@ def _find_dangling(tree: HeadingNode, rules: KnitRules) -> _Dangling:
 def _remaining_text(block: Block, rules: KnitRules) -> str:
     if not isinstance(block, TextBlock):
         return block.source
-    return without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
+    return without(block.source, cut_with_boxes(block.source, rules), lines=True)
 
 
 def _labels(block: Block, text: str) -> set[str]:
@@ -247,12 +248,13 @@ def has_titles(attributes: Attributes) -> bool:
     return any(name in ("callout", "panel-tabset") or name.startswith("callout-") for name in attributes.classes)
 
 
-def cut_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges to remove, and the boxes that this empties."""
+def cut_with_boxes(text: str, rules: KnitRules) -> Iterator[tuple[int, int]]:
+    """Yield the ranges left out of the notes, and the boxes that this empties."""
     lead = len(BOM) if text.startswith(BOM) else 0
-    parts, cuts = find_parts_and_cuts(text[lead:], goes)
+    parts, cuts = parts_and_cuts(text[lead:], rules)
     ranges = [(cut.start, cut.end) for cut in cuts]
     if emptied := _find_emptied(text[lead:], parts, [*ranges]):
+        goes = leaves_out(rules)
         ranges = [*cut(text[lead:], lambda part: part.start in emptied or goes(part))]
     for start, end in ranges:
         yield start + lead, end + lead

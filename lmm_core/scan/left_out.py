@@ -17,11 +17,11 @@ from ..markdown.blocks import (
     source_line,
     split_heading,
 )
-from ..markdown.divs import cut, find_parts, has_marks, without
+from ..markdown.divs import find_parts, has_marks, without
 from ..markdown.edits import read_edit, restore_originals
 from ..markdown.metadata.keys import MESSAGE_KEYS, NO_PROSE
 from ..markdown.tree import blocks_to_tree, node_block
-from ..markdown.visibility import KnitRules, close_parts, leaves_out, verdicts
+from ..markdown.visibility import KnitRules, close_parts, parts_and_cuts, verdicts
 from .knit import slug
 
 
@@ -75,7 +75,8 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
         return SourcePiece(line, without(text, [cut for cut in inside if cut[0] < cut[1]]), out)
 
     at = 0
-    for start, end in [(0, len(source))] if is_out else cut(source, leaves_out(rules)):
+    cuts = [] if is_out else [(cut.start, cut.end) for cut in parts_and_cuts(source, rules)[1]]
+    for start, end in [(0, len(source))] if is_out else cuts:
         if start > at:
             yield piece(at, start, False)
         yield piece(start, end, True)
