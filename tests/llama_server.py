@@ -39,13 +39,13 @@ def assemble_model(folder):
 class LlamaServer:
     """`with LlamaServer(model, log) as server`: `server.url` is its base URL, `server.process` its process.
 
-    model: the file; log: the file that its messages go to; context: tokens of a request and its reply."""
+    model: the file; log: the file that its messages go to."""
 
-    def __init__(self, model, log, context=CONTEXT):
-        self.model, self.log, self.context = model, log, context
+    def __init__(self, model, log):
+        self.model, self.log = model, log
 
     def __enter__(self):
-        words = [sys.executable, "-m", "tests.llama_server", str(self.model), "--context", str(self.context)]
+        words = [sys.executable, "-m", "tests.llama_server", str(self.model)]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                                             cwd=Path(__file__).parents[1])  # fmt: skip
@@ -100,13 +100,13 @@ class LlamaServer:
         return True
 
 
-def serve(model, context):
+def serve(model):
     """Serve a model until the standard input ends, which it does with the process that started this one."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path, params.model_alias = model, {NAME}
-    params.n_ctx, params.n_parallel, params.fit_params = context, 1, False
+    params.n_ctx, params.n_parallel, params.fit_params = CONTEXT, 1, False
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
     params.n_batch, params.n_ubatch, params.cache_ram_mib = 64, 64, 0  # between batches, it sees that nobody waits
     params.endpoint_metrics, params.sampling.seed = True, 1
@@ -118,6 +118,4 @@ def serve(model, context):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("model")
-    parser.add_argument("--context", type=int, default=CONTEXT)
-    given = parser.parse_args()
-    serve(given.model, given.context)
+    serve(parser.parse_args().model)

@@ -61,14 +61,6 @@ def test_only_documents_of_the_project_are_read_whatever_a_record_names(earlier,
     assert {one["source"] for one in stored().values()} == {"a.md"}
 
 
-def test_a_dry_run_changes_nothing(earlier):
-    before = stored(), stored("chunks.files")
-    _, stderr = lmm("index --dry-run a.md")
-    assert "would be made anew from 2 files\n" in stderr and "3 chunks would be written, 0 removed" in stderr
-    assert (stored(), stored("chunks.files")) == before
-    assert EARLIER in lmm("search alpha", status=1)[1]
-
-
 @pytest.mark.parametrize("command", ["ask alpha", "cards"])
 def test_whatever_reads_it_says_so_in_a_sentence(earlier, command):
     assert lmm(command, status=1)[1].rstrip("\n") == EARLIER

@@ -273,24 +273,6 @@ def test_what_is_in_an_index_on_a_server(qdrant):
     assert "No Qdrant server answers" in lmm("index --info", status=1)[1]
 
 
-def test_a_failing_embedding_server_leaves_the_old_version(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    write("config.toml", '[embeddings]\ndense_model = "openai/small"\n')
-    write("notes.md", document("alpha", "beta"))
-    with EmbeddingServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        lmm("index notes.md")
-        before, requests = stored(), server.count
-        assert counts("--rebuild notes.md")[0] == 2
-        assert server.count == requests  # all vectors come from the cache
-        server.status = 401
-        write("notes.md", document("alpha", "gamma"))
-        lmm("index notes.md", status=1)
-        assert stored() == before
-        server.status = 200
-        assert counts("notes.md") == (1, 0, 1, 1, 1)
-
-
 class RefusingServer(EmbeddingServer):
     """Refuses texts with a word in them."""
 

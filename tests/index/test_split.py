@@ -146,12 +146,6 @@ def test_code_is_closed_in_each_piece(before, after, begins):
         assert content.count("```") == 2
 
 
-def test_formulas_are_cut_only_where_they_have_to_be():
-    formula = "$$\n" + "x = 1 \\\\\n" * 100 + "$$"
-    assert contents(formula, size=100) == [formula]
-    assert len(contents(formula, size=100, max_size=300)) > 2
-
-
 def test_a_chunk_begins_with_the_last_sentences_of_the_one_before():
     text = (LONG + " ") * 10
     found = chunks(text, size=500, max_size=700, overlap=160)

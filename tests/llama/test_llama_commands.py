@@ -51,12 +51,11 @@ def test_an_answer_with_its_source(notes, monkeypatch):
     assert (answer["answer"], answer["by"], answer["cited"]) == (ANSWER, MODEL, [1])
 
 
-def test_an_answer_without_a_grammar_ends_and_is_no_echo(notes, server):
-    """Whatever it says: it is cut off at its limit, or stopped, or cites nothing."""
+def test_an_answer_without_a_grammar_ends(notes, server):
+    """Whatever it says: it is cut off at its limit, or stopped, and that is said."""
     configure(server)
-    out, err = lmm("ask 'What is a residual?'", status=1)
+    _, err = lmm("ask 'What is a residual?'", status=1)
     assert "the answer was stopped" in err or "the reply was cut off" in err
-    assert not re.search(r"</?(source|notes|question)\b|im_start", out)
 
 
 def test_an_answer_over_http_comes_in_parts(notes, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from lmm_core.indexing.statistics import emphasised
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.words import asked_words
-from tests.retrieve.materials import material, passage, rank
+from tests.retrieve.materials import material, rank
 
 NOTES = """# Spread
 
@@ -114,17 +114,6 @@ def test_other_spellings_find_the_text(question):
     made = material("# A\n\nThe color of a callout; a call-out with $\\alpha$ is normalized.\n")
     (best,) = rank(LexicalIndex(made, "english"), question, made.passages.values())
     assert best.score > 0 and LexicalIndex(made, "english").share(question, [best]) == 1
-
-
-def test_a_subject_named_in_the_passage_before_counts_half():
-    """It finds the passage that goes on with a pronoun, in the same section alone."""
-    text = "# Rays\n\nThe maskray has many spots on its back.\n\n{}It eats crabs and worms in the sand.\n"
-    joined, parted = (material(text.format(between), size=45) for between in ("", "# Food\n\n"))
-    scores = []
-    for made in (joined, parted):
-        index = LexicalIndex(made, "english", statistics=LexicalIndex(joined, "english").statistics)
-        scores.append(index.rank_spans("maskray crabs", [passage(made, "crabs")])[0].score)
-    assert scores[0] > scores[1] > 0
 
 
 def test_a_question_is_covered_by_words_that_a_section_is_about():

@@ -64,13 +64,6 @@ def opened(browser, page_file):
     assert said == []
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_nothing_reaches_beyond_the_page(opened, size):
-    page = opened(size)
-    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
-
-
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
 def test_axe_finds_nothing(opened, size, scheme, request):
     source = axe(request.config.cache)
