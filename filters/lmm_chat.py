@@ -9,8 +9,7 @@ from lmm_core.scan.documents.talk import DocumentChat
 from lmm_core.settings.models import Models
 
 from .pandoc.document import FilterDocument, FilterOutput
-from .pass_run import apply_pass
-from .process import run_filter
+from .process import apply_pass, run_filter
 
 
 def talk(document: FilterDocument) -> FilterOutput:

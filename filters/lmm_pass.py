@@ -8,8 +8,7 @@ from lmm_core.errors import FilterError, PassError
 from lmm_core.scan.documents.own_pass import load_pass, run_pass
 
 from .pandoc.document import FilterDocument, FilterOutput
-from .pass_run import apply_pass
-from .process import run_filter
+from .process import apply_pass, run_filter
 
 
 def apply_own_pass(document: FilterDocument) -> FilterOutput:

@@ -13,8 +13,7 @@ from lmm_core.scan.rag import Tally
 from lmm_core.settings.models import Models
 
 from .pandoc.document import FilterDocument, FilterOutput
-from .pass_run import apply_pass
-from .process import run_filter
+from .process import apply_pass, run_filter
 
 
 def annotate(document: FilterDocument) -> FilterOutput:

@@ -1,4 +1,4 @@
-"""The process of a filter: Pandoc's JSON on standard input and output."""
+"""The process of a filter, with Pandoc's JSON on standard input and output, and the passes in it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import gc
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from lmm_core.ending import collect_rarely
+from lmm_core.markdown.blocks import Block, serialize_blocks
+from lmm_core.scan.header import report_errors
 
-if TYPE_CHECKING:
-    from .pandoc.document import FilterDocument, FilterOutput
+from .pandoc.document import FilterDocument, FilterOutput, read_elements
+from .pandoc.write_elements import as_divs, write_blocks, write_elements
+from .pandoc.write_text import write_text
 
-    Work = Callable[[FilterDocument], FilterOutput]
+Work = Callable[[FilterDocument], FilterOutput]
 
 
 def run_filter(name: str, work: Work) -> int:
@@ -62,3 +64,35 @@ def _run(name: str, work: Work, data: bytes) -> int:
         return 1
     sys.stdout.buffer.write(text.encode("utf-8"))
     return 0
+
+
+# Passes, on the source text or else on Pandoc's elements
+
+Pass = Callable[[list[Block]], list[Block]]
+
+
+def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutput:
+    """Run a pass on a document, unless the result would be lost.
+
+    result: a noun for messages (`annotations`)
+    """
+    if document.source is None:
+        return _apply_to_elements(document, work)
+    call = document.call
+    if not (call.to_markdown or call.is_followed):
+        document.logger.warning(
+            f"Nothing keeps {result} in {call.target}, so none were made. Write markdown (-t markdown)."
+        )
+        report_errors(document.blocks, document.logger)
+        return write_elements(document, as_divs(document, document.blocks) or document.ast)
+    blocks = work(document.blocks)
+    text = serialize_blocks(blocks)
+    if call.to_markdown:
+        return write_text(document, text)
+    return write_elements(document, as_divs(document, blocks) or document.ast, text)
+
+
+def _apply_to_elements(document: FilterDocument, work: Pass) -> FilterOutput:
+    elements, blocks = read_elements(document)
+    blocks = work(blocks)
+    return write_blocks(document, elements, blocks)

@@ -56,7 +56,6 @@ class Retrieval:
     material: the documents found, or all
     missed: failed parts of the search, in words"""
 
-    question: str
     text: str
     type: str
     queries: tuple[str, ...]
@@ -115,7 +114,7 @@ class Retriever:
         spans, best = await self._reranked(query.text, spans, lexical.material, missed)
         sections = rank_sections(best, lexical.material)
         return Retrieval(
-            question, query.text, type, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
+            query.text, type, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
             lexical.material, lexical, tuple(missed),
         )  # fmt: skip
 

@@ -42,7 +42,7 @@ def matches(question, type="", notes=MADE):
     passages = [one for one in rank(index, question, notes.passages.values(), type) if one.score > 0]
     passages = [one for one in passages if not type or type in one.types]
     spans = tuple(map(whole_span, passages))
-    return best_matches(Retrieval(question, question, type, (question,), spans, tuple(passages), (), notes, index))
+    return best_matches(Retrieval(question, type, (question,), spans, tuple(passages), (), notes, index))
 
 
 def first(question, **options):
