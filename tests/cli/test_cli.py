@@ -114,16 +114,6 @@ def test_knit_writes_to_standard_output_or_a_folder_and_warns_of_a_slip():
     assert "warning" not in said(run("lmm knit book -o out"))
 
 
-def test_scan_reports_a_slip_with_the_types_of_all_files():
-    write("notes.md", NOTES + "\n---\ntyp: exercise\n---\n\nText.\n\n::: solutons\nText.\n:::\n")
-    write("more.md", NOTES + "\n---\ntype: solution\n---\n\nText.\n")
-    done = run("lmm scan notes.md more.md")
-    assert done.returncode == 1
-    assert "notes.md:6: near-miss unknown key 'typ': did you mean 'type'?" in said(done)
-    assert "notes.md:11: near-miss unknown class 'solutons': did you mean 'solution'?" in said(done)
-    assert "solutons" not in said(run("lmm scan notes.md"))
-
-
 def test_a_list_as_a_block_is_reported_and_not_printed():
     write("notes.md", NOTES + "\n---\n- type: exercise\n- note: secret\n---\n\nText.\n")
     done = run("lmm knit notes.md")

@@ -76,11 +76,6 @@ def test_what_is_no_definition_is_not_asked_for(text):
     assert asked(text, "Chapter") == []
 
 
-def test_a_term_without_emphasis_has_to_be_in_the_title():
-    text = "There are points and lines. A residual is a distance between a point and the line."
-    assert (asked(text, "Residuals"), asked(text, "Spread")) == (["What does “residual” mean?"], [])
-
-
 def test_a_part_of_type_definition_defines_its_title_or_its_first_bold_words():
     text = "How strongly an observation pulls at the line."
     assert asked(text, "Leverage", types=("definition",)) == ["What does “Leverage” mean?"]

@@ -81,14 +81,6 @@ def test_a_text_becomes_a_vector_that_is_near_to_those_that_say_the_same(minilm)
     assert dot(one, same) > dot(one, other) + 0.2
 
 
-@needs_model
-def test_what_is_beyond_the_window_is_cut_off_and_can_be_counted(minilm):
-    assert minilm.count("hello world") == 2
-    long = "word " * minilm.window
-    assert embed(minilm, long) != embed(minilm, "word " * (minilm.window - 1))
-    assert embed(minilm, long) == embed(minilm, long + "and what nobody sees")
-
-
 # Folders
 
 
