@@ -13,7 +13,7 @@ from .. import __version__
 from ..errors import MarkdownError, QuartoError
 from ..files.walk import is_inside
 from ..markdown.files import MarkdownDocument, read_markdown
-from ..scan.check.document import find_errors
+from ..scan.check.document import CheckedDocument
 from ..settings.quarto_inputs import find_inputs, with_included
 from ..settings.quarto_project import PROJECT_FILES, as_list, project_file, read_project, read_yaml
 from ..study.outline import course_title
@@ -154,7 +154,10 @@ def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
             problems.append(str(error))
             continue
         documents.append((name, document))
-        problems += [f"{name}:{finding.line}: {finding.message}" for finding in [*find_errors(document.blocks)][:1]]
+        problems += [
+            f"{name}:{finding.line}: {finding.message}"
+            for finding in [*CheckedDocument(document.blocks).find_errors()][:1]
+        ]
     problems += find_native(documents)
     for problem in problems:
         sentence, is_command, command = problem.partition(" run: ")

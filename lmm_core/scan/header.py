@@ -12,7 +12,7 @@ from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.keys import digest
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
-from .check.document import find_errors
+from .check.document import CheckedDocument
 from .system_keys import FLOW_KEYS, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
@@ -69,7 +69,7 @@ def report_broken_edits(blocks: Sequence[Block], logger: LoggerBase) -> bool:
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
     """Report unreadable metadata blocks."""
-    for problem in find_errors(blocks):
+    for problem in CheckedDocument(blocks).find_errors():
         logger.error(problem.message, problem.line)
 
 

@@ -56,11 +56,6 @@ class CheckedDocument:
                     yield _unreadable(text.first + line, part.error)
 
 
-def find_errors(blocks: Sequence[Block]) -> Iterator[Finding]:
-    """Yield unreadable metadata blocks."""
-    return CheckedDocument(blocks).find_errors()
-
-
 def all_types(documents: Iterable[CheckedDocument]) -> frozenset[str]:
     """Return the types used in documents."""
     return frozenset[str]().union(*(document.types for document in documents))

@@ -16,7 +16,7 @@ from ...markdown.metadata.lmm_options import refused_in
 from ...markdown.parse import DIV_UNDER_TEXT
 from ...markdown.visibility import KnitRules, header_rules
 from ..left_out import find_pieces
-from .document import CheckedDocument, all_types, find_errors
+from .document import CheckedDocument, all_types
 from .finding import ERRORS, Finding, report_findings
 from .near_misses import find_near_misses, find_slips
 
@@ -99,7 +99,7 @@ def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRul
     for name, document in documents:
         blocks = document.blocks
         errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
-        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
+        errors += [f"{name}:{problem.line}: {problem.message}" for problem in CheckedDocument(blocks).find_errors()]
         near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
     return [*errors, *near, *([MEANT] if near else [])]
 
