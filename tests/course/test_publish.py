@@ -78,7 +78,7 @@ def test_a_repository_is_never_replaced(course):
     assert text("_site/.git/HEAD").startswith("ref")
 
 
-@pytest.mark.parametrize("output", [".", "..", ".lmm/index", ".git"])
+@pytest.mark.parametrize("output", ["..", ".lmm/index"])
 def test_folders_that_are_no_site(course, output):
     with pytest.raises(CourseError):
         make(course, "first", output)

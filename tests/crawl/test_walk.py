@@ -81,17 +81,3 @@ def test_what_cannot_be_read_is_said_of_each_file(tmp_path):
         "latin.md": "line 2 is not UTF-8 (byte 7, 0xe9): save the file as UTF-8",
         "wide.md": "line 1 is not UTF-8 (byte 0, 0xff): save the file as UTF-8",
     }
-
-
-def test_a_folder_that_the_system_refuses(tmp_path, monkeypatch):
-    write(tmp_path, "a.md", "closed/b.md", "d/e.md")
-    scandir = os.scandir
-
-    def refuse(path):
-        if str(path).endswith("closed"):
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    assert found(tmp_path) == ["a.md", "d/e.md"]
-    assert skipped(tmp_path) == {"closed/": "may not be read: permission denied"}

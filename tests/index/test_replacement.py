@@ -122,13 +122,13 @@ def test_it_is_made_anew_beside_the_one_that_is_asked(server):
     assert counts(".") == (0, 0, 0, 4, 0)
 
 
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), pytest.param(9, marks=pytest.mark.slow)])
-def test_whichever_request_is_the_last_the_next_rebuild_leaves_nothing_behind(server, step):
+@pytest.mark.slow
+def test_whichever_request_is_the_last_the_next_rebuild_leaves_nothing_behind(server):
     """The server is out of reach from some request on, as for a run that is killed; the old index answers, or the new."""
     counts("--rebuild .")  # from now on, names are given by aliases
     server.requests.clear()
     counts("--rebuild .")
-    for after in range(0, len(server.requests), step):
+    for after in range(0, len(server.requests), 9):
         server.faults.append(Fault(after=after, times=10_000, status=400))
         CliRunner().invoke(cli, ["index", "--rebuild", "-q", "."])
         server.faults.clear()

@@ -236,10 +236,3 @@ def test_what_is_not_there_is_said_by_every_method(store):
     ):
         with pytest.raises(StoreError, match="There is no collection 'gone'"):
             use()
-
-
-def test_a_closed_store_says_so(notes):
-    notes.close()
-    notes.close()
-    with pytest.raises(StoreError, match="was closed"):
-        notes.collections()

@@ -1,11 +1,10 @@
 """Questions grouped by meaning."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.embedders.bm25 import Bm25Encoder
-from lmm_core.study.asked.grouping import MOST_COMPARED, _rarity, group_turns, make_row
+from lmm_core.study.asked.grouping import _rarity, group_turns, make_row
 from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn
 
 ENCODER = Bm25Encoder()
@@ -71,14 +70,3 @@ def test_each_turn_is_in_one_group_and_their_order_changes_nothing(asked, order)
     shuffled = turns[:]
     order.shuffle(shuffled)
     assert groups_of(shuffled) == groups
-
-
-@pytest.mark.slow
-def test_more_questions_than_are_compared_each_with_each_are_grouped_too():
-    subjects = [f"subject{number}" for number in range(40)]
-    asked = [f"{subjects[number % 40]} word{number}" for number in range(MOST_COMPARED + 1000)]
-    turns = [turn(question, number=at) for at, question in enumerate(asked)]
-    groups = groups_of(turns)
-    assert sum(len(group.turns) for group in groups) == len(turns)
-    assert [len(group.turns) for group in groups] == [75] * 40
-    assert all(len({one.question.split()[0] for one in group.turns}) == 1 for group in groups)
