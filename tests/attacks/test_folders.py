@@ -11,11 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.errors import StoreError
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from lmm_core.store.places import LocalStorage, open_store
 from tests.commands import text, write
 from tests.indexing import document, lmm
 
@@ -211,9 +209,6 @@ def test_a_part_of_an_index_that_leads_elsewhere(indexed):
 def test_names_of_collections_lead_nowhere_else(project, collection, companion, said):
     write("config.toml", f'[database]\ncollection_name = "{collection}"\ncompanion_collection = "{companion}"\n')
     assert said in refused(project, "index documents -q --rebuild")
-    write("config.toml", "")
-    env = {"LMM_DATABASE__COLLECTION_NAME": collection, "LMM_DATABASE__COMPANION_COLLECTION": companion}
-    assert said in refused(project, "index documents -q", env)
 
 
 # Indexes of folders
@@ -282,15 +277,6 @@ def test_what_stands_in_the_place_of_the_box(site, shape, wanted):
     assert SAYS_WHAT_TO_DO.search(error)
 
 
-def test_what_the_writer_has_put_into_the_box_is_kept(site):
-    assert post(site) == []
-    write("_site/lmm-ask/notes.md", "mine")
-    ask(False)
-    [error] = post(site)
-    assert "notes.md in it is not lmm's" in error
-    assert text("_site/lmm-ask/notes.md") == "mine"
-
-
 @pytest.mark.parametrize("name", ["_site", "_site/a.html", "_site/lmm-ask/data.js"])
 def test_a_link_in_the_site_is_not_written_through(site, name):
     assert post(site) == []
@@ -331,9 +317,3 @@ def test_folders_are_removed_in_one_function_alone():
     assert removing == [ROOT / "lmm_core/files/marked.py"]
     functions = [node for node in ast.walk(ast.parse(text(*removing))) if isinstance(node, ast.FunctionDef)]
     assert [node.name for node in functions if "rmtree" in ast.unparse(node)] == ["remove_marked"]
-
-
-def test_a_folder_is_opened_only_where_it_is_ours(project):
-    """In code, too."""
-    with Unharmed(project), pytest.raises(StoreError, match="lmm has not made it"):
-        open_store(LocalStorage("documents"))

@@ -245,21 +245,6 @@ def test_after_any_history_the_index_is_as_new(kind, server, commands, history):
         check_as_new(made, commands)
 
 
-@pytest.mark.parametrize("kind", [Lmm, Md])
-def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, server, commands):
-    with project(kind, server) as made:
-        put(made.files / "notes.md", made.text(["alpha", "beta"], ""))
-        commands.complete(*made.command)
-        as_indexed = state(made)
-        put(made.files / "notes.md", made.text(["alpha", "gamma"], ""))
-        assert commands.run(*made.command, at=0, count="records")[0] == -9
-        assert made.found("gamma")
-        put(made.files / "notes.md", made.text(["alpha", "beta"], ""))  # git checkout notes.md
-        commands.complete(*made.command)
-        assert made.found("beta") and not made.found("gamma")
-        assert state(made) == as_indexed
-
-
 # Ended by a power cut
 
 

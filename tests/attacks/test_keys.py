@@ -292,15 +292,6 @@ def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch)
     assert outside.seen == []
 
 
-def test_no_command_of_an_index_sends_the_key(outside):
-    clone("http://localhost:9", storage="https://evil.example")
-    write("docs/a.md", "# A\n\nText.\n")
-    for command in ("index docs", "md-index --root docs --name docs", "search residual"):
-        stdout, stderr = lmm(command, 1)
-        assert 'LMM_TRUST="evil.example:6333 QDRANT_API_KEY"' in stdout + stderr, command
-    assert outside.seen == []
-
-
 # Redirects, and what a client sends by itself
 
 

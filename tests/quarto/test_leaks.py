@@ -476,13 +476,6 @@ def test_a_comment_of_metadata_is_found_however_short_it_is():
     ]  # fmt: skip
 
 
-def test_what_only_speaks_of_comments_of_metadata_is_no_leak():
-    write("notes.md", "# A\n\nThe line `<!-- lmm` opens a comment.\n\n<!-- lmm-toc -->\n\n<!-- lmms -->\n")
-    assert run("pandoc notes.md -o site.html").returncode == 0
-    write("search.json", json.dumps([{"text": "The line <!-- lmm opens a comment."}]))
-    assert leaks("site.html") == leaks("search.json") == []
-
-
 LETTERS = "aZ09 _-.<=\n\x1c\xa0\xad\u0301\u0338é“”ﬁßİΣ…①中あ가"
 
 

@@ -195,15 +195,3 @@ def test_the_frozen_result_is_of_the_chapter_as_it_is():
     assert json.loads(frozen)["hash"] == hashlib.md5(source.encode()).hexdigest()
     assert "hours slept:    7.0 7.0" in frozen
     assert not re.search(r"/(?:home|Users|tmp|root|opt|work)/", frozen), "it names nothing of the machine"
-
-
-def test_pandoc_alone_shows_the_cell_as_code(sample_book, pandoc, monkeypatch):
-    """Pandoc 3 takes the fence of `{python}` for the marks of code within a line, which is
-    code as long as no blank line is in it."""
-    monkeypatch.chdir(sample_book)
-    done = run("pandoc -F lmm-knit -f markdown 07-computing.qmd -t html", pandoc)
-    page = done.stdout.decode()
-    code = next(part for part in page.split("<code>") if "from statistics import" in part)
-    assert "median(recall))" in code[: code.index("</code>")]
-    assert "<p>The students slept seven hours" in page
-    assert "For the examination" not in page

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmm_core.quarto.options import OPTIONS
 from tests.commands import run, text, write
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -147,10 +146,6 @@ def test_references_to_what_is_gone_are_told_with_file_and_line(project):
     assert "lmm-knit: part/chapter.qmd:104: warning: a reference to `sec-practice`" in told
 
 
-EVERY_OPTION = {"keep": ["solution"], "div-types": ["solution"], "annotate": False, "index": True,
-                "ask": {"server": "https://ask.example", "include": ["exercise"]}}  # fmt: skip
-
-
 def as_meta(value):
     """A value as Pandoc's metadata."""
     if isinstance(value, dict):
@@ -160,15 +155,6 @@ def as_meta(value):
     if isinstance(value, bool):
         return {"t": "MetaBool", "c": value}
     return {"t": "MetaInlines", "c": [{"t": "Str", "c": value}]}
-
-
-def test_no_option_of_a_project_is_warned_of(project):
-    assert EVERY_OPTION.keys() == OPTIONS.keys()
-    settings = yaml.safe_load(text(project / "_quarto.yml")) | {"lmm": EVERY_OPTION}
-    write(project / "_quarto.yml", json.dumps(settings))
-    ast = handed_over("exercises")
-    ast["meta"]["lmm"] = as_meta(EVERY_OPTION)
-    assert knit("exercises", project, ast)[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -192,18 +178,6 @@ def test_options_of_the_project_hold_beside_those_of_a_header(place, own, projec
     out = json.dumps(knit("part/chapter", project, ast)[0])
     assert out.count("MYTASK-TEXT") == ("div-types" not in own)  # "other" is a class of the header's alone
     assert out.count("EXERCISE-TEXT") == 3
-
-
-def test_quartos_own_divs_stay_where_the_last_section_goes(project):
-    """They stand behind the last section, at the top level."""
-    path = project / "part" / "chapter.qmd"
-    write(path, text(path).partition("## After")[0])
-    ast = handed_over("part/chapter")
-    at = next(i for i, b in enumerate(ast["blocks"]) if b["t"] == "Header" and b["c"][1][0] == "after")
-    del ast["blocks"][at : at + 2]
-    out, _ = knit("part/chapter", project, ast)
-    assert "EXERCISE" not in json.dumps(out)
-    assert [block["c"][0][0] for block in out["blocks"][-2:]] == ["quarto-navigation-envelope", "quarto-meta-markdown"]
 
 
 def test_a_reader_of_quartos_own_says_nothing_about_the_file(project, pandoc):
