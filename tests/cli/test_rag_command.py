@@ -155,10 +155,9 @@ def test_the_header_names_model_and_annotations_and_the_command_line_goes_over_i
     ("include", "name"),
     [
         ("{{< include /parts/part.qmd >}}", "parts/part.qmd"),
-        ('{{< include "parts/a part.md" >}}', "parts/a part.md"),
         ("````` markdown\n{{< include part.md >}}\n`````", "part.md"),
     ],
-    ids=["from the project's folder", "a name with a blank", "as an example"],
+    ids=["from the project's folder", "as an example"],
 )
 def test_no_header_is_written_into_what_another_document_shows(include, name, model):
     write("config.toml", "")

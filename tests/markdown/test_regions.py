@@ -1,10 +1,8 @@
 """What is never cut nor searched, and what is not closed."""
 
 import pytest
-from hypothesis import given
 
 from lmm_core.markdown import HeadingBlock, MetadataBlock, parse_markdown_text
-from tests.strategies import markdown
 
 INSIDE = "\n# no heading\n\n---\nkey: value\n---\n\n# none either\n"
 
@@ -73,13 +71,6 @@ def test_what_is_closed_is_not_reported():
     text = "".join(region.replace("{}", "text\n").replace("{{", "{").replace("}}", "}") for region in REGIONS.values())
     parse_markdown_text(text, problems)
     assert problems == []
-
-
-@given(markdown())
-def test_problems_name_lines_that_are_there(text):
-    problems = []
-    parse_markdown_text(text, problems)
-    assert all(1 <= problem.line <= text.count("\n") + 1 for problem in problems)
 
 
 @pytest.mark.parametrize(

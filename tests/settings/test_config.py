@@ -118,22 +118,6 @@ def test_names_may_be_in_any_case_and_values_are_converted(monkeypatch):
 # Variables of roles
 
 
-@pytest.mark.parametrize(
-    ("variables", "name"),
-    [
-        ({"LMM_MODEL_MAJOR": "gpt-5"}, "openai/gpt-5"),
-        ({"LMM_SOURCE_MAJOR": "openrouter", "LMM_MODEL_MAJOR": "meta/llama"}, "openrouter/meta/llama"),
-        ({"LMM_MAJOR__MODEL": "ollama/a", "LMM_MODEL": "ollama/b"}, "ollama/b"),
-        ({"LMM_SOURCE": "default", "LMM_MODEL": "default"}, "default"),
-    ],
-)
-def test_variables_of_a_role_make_the_name_of_its_model(variables, name, monkeypatch):
-    for variable, value in variables.items():
-        monkeypatch.setenv(variable, value)
-    assert ConfigSettings().major.model == name
-    assert load_project(None).models["major"] == name
-
-
 FILE = "[major]\nmodel = 'vllm/file'\n"
 LAB = "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'"
 

@@ -162,20 +162,6 @@ def test_settings_that_cannot_be_read_stop_the_work():
 # What is left out of an index
 
 
-def test_what_is_left_out_of_named_folders():
-    write("_quarto.yml", BOOK)
-    files("index.md", "README.md", "sub/three.md", "sub/x.md", "extra.txt")
-    finder = DocumentFinder()
-    left_out = {
-        name
-        for name in ("index.md", "README.md", "sub/x.md", "extra.txt")
-        if finder.left_out_finder([Path()])(Path(name))
-    }
-    assert left_out == {"README.md", "sub/x.md"}  # a folder's .txt is never looked for
-    assert not finder.left_out_finder([Path("sub")])(Path("README.md"))
-    assert not finder.left_out_finder([Path(), Path("README.md")])(Path("README.md"))
-
-
 def test_a_project_inside_a_project_is_another_one():
     """A template or an example, which has pages of its own."""
     write("_quarto.yml", "project: {type: website}\n")
