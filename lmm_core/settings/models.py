@@ -28,13 +28,11 @@ class Models:
 
     spec: a model's name that overrides documents and configuration
     jobs: overrides the configured parallel requests
-    warn: called if the reply cache is unusable, or a file redirects a source
-    inform: called with destinations before sending"""
+    warn: called if the reply cache is unusable, or a file redirects a source"""
 
     spec: str = ""
     jobs: int | None = None
     warn: Callable[[str], None] = ConsoleLogger().warning
-    inform: Callable[[str], None] = ConsoleLogger().info
     _models: dict[tuple[ModelName, ModelSource], OpenAIChat] = field(default_factory=dict, init=False)
     _askers: list[Asker] = field(default_factory=list, init=False)
     _warned: set[ModelSource] = field(default_factory=set, init=False)
@@ -64,7 +62,7 @@ class Models:
             asker, source = self.asker(project, "minor"), self.source(project, name)
             if not source.local and name not in self._announced:
                 self._announced.add(name)
-                self.inform(f"annotating with {name}: what is annotated is sent to {shown_address(source.base_url)}")
+                ConsoleLogger().info(f"annotating with {name}: what is annotated is sent to {shown_address(source.base_url)}")
             return ModelAnnotator(asker, project.prompts)
 
         return LazyAnnotator(str(name), open_annotator)

@@ -5,8 +5,8 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import ErrorBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.visibility import KnitRules
+from lmm_core.scan.check.document import CheckedDocument
 from lmm_core.scan.check.near_misses import find_near_misses
-from lmm_core.scan.header import find_errors
 from lmm_core.scan.knit import knit
 
 LIST = "- type: exercise\n- note: secret\n- ~questions:\n  - Why?\n"
@@ -14,7 +14,7 @@ MAPPING = "type: exercise\nnote: secret\n~questions:\n  - Why?"
 
 
 def errors(text):
-    return [(problem.line, problem.message) for problem in find_errors(parse_markdown_text(text))]
+    return [(problem.line, problem.message) for problem in CheckedDocument(parse_markdown_text(text)).find_errors()]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from lmm_core.markdown import (
     traverse_post,
     tree_to_blocks,
 )
-from lmm_core.markdown.tree import fold, fold_post, load_tree, map_tree, save_tree, sections
+from lmm_core.markdown.tree import fold_post, load_tree, map_tree, save_tree, sections
 from tests.strategies import markdown
 
 BOOK = """\
@@ -146,14 +146,12 @@ def test_an_error_block_is_a_text_node_and_comes_back():
     assert again[1] == node.block
 
 
-def test_folds_go_down_or_up():
-    assert fold(tree_of(BOOK), lambda said, node: said + names([node]), []) == names(traverse(tree_of(BOOK)))
+def test_a_fold_goes_up():
     assert fold_post(tree_of(BOOK), lambda node, below: sum(below) + isinstance(node, TextNode)) == 5
 
 
 def test_the_empty_list_is_the_empty_tree():
     assert blocks_to_tree([]) is None and tree_to_blocks(None) == []
-    assert fold(None, lambda said, node: 1 / 0, 7) == 7
 
 
 def test_a_map_puts_blocks_in_place_of_those_of_a_node_and_leaves_the_tree_that_it_was_given():
