@@ -62,7 +62,8 @@ class Models:
             asker, source = self.asker(project, "minor"), self.source(project, name)
             if not source.local and name not in self._announced:
                 self._announced.add(name)
-                ConsoleLogger().info(f"annotating with {name}: what is annotated is sent to {shown_address(source.base_url)}")
+                address = shown_address(source.base_url)
+                ConsoleLogger().info(f"annotating with {name}: what is annotated is sent to {address}")
             return ModelAnnotator(asker, project.prompts)
 
         return LazyAnnotator(str(name), open_annotator)
