@@ -50,7 +50,9 @@ def test_it_finds_what_students_ask(book, tmp_path):
     assert sum(same) / len(same) >= 0.7
 
 
-@pytest.mark.parametrize("question", ["What does robust mean?", "why isn't it the mean", "什么是标准误？"])
+@pytest.mark.parametrize(
+    "question", ["What does robust mean?", "why isn't it the mean", "formulas for means", "什么是标准误？"]
+)
 def test_a_question_has_the_same_words(question, book, tmp_path):
     write_box_data(book, tmp_path)
     assert node("words", question, tmp_path) == [[fold(word) for word in asked_words(question, "en")]]

@@ -121,3 +121,13 @@ def test_a_question_is_covered_by_words_that_a_section_is_about():
     assert INDEX.covers("variance of a sum", passages)
     assert not INDEX.covers("variance in docker", passages)
     assert not INDEX.covers("xylophone", passages)
+
+
+def test_small_words_that_a_title_has_count_where_a_question_is_refused():
+    """The subject of `todo list` is nowhere, but the section is about lists."""
+    trees = "".join(f"# Tree {number}\n\nOaks, elms, firs.\n\n" for number in range(9))
+    made = material(f"{trees}# Lists\n\nA checkbox is ticked.\n\n# Forms\n\nA checkbox is ticked.\n")
+    index = LexicalIndex(made, "english")
+    sections = {one.titles[-1]: [one] for one in made.passages.values()}
+    assert index.covers("checkboxes in a todo list", sections["Lists"])
+    assert not index.covers("checkboxes in a todo list", sections["Forms"])

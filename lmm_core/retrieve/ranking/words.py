@@ -21,25 +21,23 @@ _TYPOS = 0.2  # per letter
 # Words of requests, or about the text itself, that name no subject
 _WANTED = frozenset(
     fold(word)
-    for word in """define defined definition definitions describe difference differences differ explain explained
-    explanation meaning means tell versus vs whats example examples formula table bedeutet bedeuten bedeutung besagt
-    definiere definiert erklare erklaren erklarung heisst unterschied unterschiede versteht beispiel formel
-    tabelle definir expliquer signifie exemple formule definicion diferencia diferencias explicar significa
-    ejemplo definizione differenza differenze spiegare esempio такое такой чем отличается отличаются отличие
-    разница различие определение означает значит объясните объясни пример формула почему зачем каков какова
-    каковы какой какая какие какое как
-    according mention mentions mentioned describe describes described discuss discusses discussed text
-    texts article articles passage passages author authors lecture lectures notes chapter section document study
-    studies specific specifically regarding concerning relate related relation role roles play plays played key
-    detail details detailed present presented provide provided outline outlined list listed particular involve
-    involves involved
+    for word in """define defined definition describe difference differ explain explained explanation meaning
+    means tell versus vs whats example formula table bedeutet bedeuten bedeutung besagt definiere definiert erklare
+    erklaren erklarung heisst unterschied unterschiede versteht beispiel formel tabelle definir expliquer signifie
+    exemple formule definicion diferencia explicar significa ejemplo definizione differenza differenze spiegare
+    esempio такое такой чем отличается отличаются отличие разница различие определение означает значит объясните
+    объясни пример формула почему зачем каков какова каковы какой какая какие какое как
+    according mention mentioned describe described discuss discusses discussed text article passage author lecture
+    notes chapter section document study specific specifically regarding concerning relate related relation role
+    play played key detail detailed present presented provide provided outline outlined list listed particular
+    involve involved
     laut gemäß erwähnt erwähnten beschrieben beschriebenen besprochen genannt genannten text texte texten artikel
     abschnitt kapitel vorlesung skript studie studien rolle rollen spielt spielen bezüglich hinsichtlich bestimmte
-    bestimmten selon mentionné mentionnés mentionnée mentionnées décrit décrite décrits texte textes chapitre cours
-    étude études rôle rôles concernant particulier según mencionado mencionada mencionados descrito descrita texto
-    textos artículo capítulo sección curso estudio estudios papel respecto secondo menzionato menzionata descritto
-    descritta testo testi articolo capitolo sezione corso studio studi ruolo riguardo согласно упомянуты упомянут
-    описан описаны описано текст тексте статья статье глава главе лекция лекции роль
+    bestimmten selon mentionné mentionnée décrit décrite texte chapitre cours étude rôle concernant particulier
+    según mencionado mencionada descrito descrita texto artículo capítulo sección curso estudio papel respecto
+    secondo menzionato menzionata descritto descritta testo testi articolo capitolo sezione corso studio studi ruolo
+    riguardo согласно упомянуты упомянут описан описаны описано текст тексте статья статье глава главе лекция лекции
+    роль
     """.split()
 )
 # Words of courtesy
@@ -72,7 +70,12 @@ def asked_words(question: str, language: str) -> list[str]:
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
     naming = [word for word in words if fold(word) not in left_out] or words
-    return [word for word in naming if fold(word) not in _WANTED | _COURTESY] or naming
+    return [word for word in naming if not _asks(fold(word))] or naming
+
+
+def _asks(word: str) -> bool:
+    """Return True for a word of a request or of courtesy, also in a plural with -s."""
+    return not {word, word.removesuffix("s")}.isdisjoint(_WANTED | _COURTESY)
 
 
 def other_words(question: str, language: str) -> list[str]:

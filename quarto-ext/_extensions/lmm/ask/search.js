@@ -205,12 +205,13 @@
     const usual = ask.about.named;
     const most = Object.keys(asking).filter(Boolean).reduce((one, other) => (count(other) > count(one) ? other : one), usual);
     const frequent = asking[count(most) >= count(usual) + 2 ? most : usual] || stop;
-    const without = (left, from) => {
-      const kept = from.filter((word) => !left.has(word));
+    const asks = (word) => asking[""].has(word) || asking[""].has(word.replace(/s$/, ""));
+    const without = (isLeft, from) => {
+      const kept = from.filter((word) => !isLeft(word));
       return kept.length ? kept : from;
     };
     const parts = compounds(asked).flatMap(([one, other]) => (ofWords.has(stemOf(one + other)) ? [one, other] : one + other));
-    const terms = without(asking[""], without(frequent, all)).filter((word) => !stop.has(word) && !parts.includes(word)).slice(0, MOST_TERMS);
+    const terms = without(asks, without((word) => frequent.has(word), all)).filter((word) => !stop.has(word) && !parts.includes(word)).slice(0, MOST_TERMS);
     return { terms, others: all.filter((word) => !terms.includes(word)).slice(0, MOST_TERMS) };
   }
 
