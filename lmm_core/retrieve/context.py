@@ -19,7 +19,7 @@ Count = Callable[[str], int]
 BUDGET = 1000  # tokens
 # A section is taken whole if its share of the budget is at most SMALL, or the share of its passages among the best at
 # least HIT; measured by benchmarks/ask.py.
-SMALL = 0.25
+SMALL = 0.3
 HIT = 0.75
 BEST = 5  # passages
 LEFT_OUT = "[…]"  # between spans of a source
@@ -262,11 +262,12 @@ def _merge_spans(spans: Sequence[Span]) -> str:
 
 
 def _source_text(source: CitedSource) -> str:
-    """Return a source's text in its mark, under a line with number, titles, types and place."""
+    """Return a source's text in its mark, under a line with number, titles and types.
+
+    Its place takes tokens, and is added to the answer by number."""
     types = f" ({', '.join(map(_line, source.types))})" if source.types else ""
-    titles = " > ".join(map(_line, source.titles)) + types
-    head = ", ".join(filter(None, [titles.strip(), _line(source.place)]))
-    return enclose("source", f"[{source.number}] {head}\n\n{source.text}", source.number)
+    titles = " > ".join(map(_line, source.titles)) or _line(source.source)
+    return enclose("source", f"[{source.number}] {titles}{types}\n\n{source.text}", source.number)
 
 
 def _line(text: str) -> str:

@@ -118,7 +118,7 @@ def test_others_can_index_while_a_session_waits_for_a_question_and_ctrl_c_ends_i
         terminal.press_ctrl_c()
         assert terminal.end() == 0, terminal.seen
         asked = [message["content"] for message in server.requests[-1]["messages"]]
-    assert "zebras.md:3" in asked[-1]
+    assert "Zebras have stripes" in asked[-1]
     assert asked[1:3] == ["When does the mean mislead?", "Stripes confuse flies [1]."]
 
 
