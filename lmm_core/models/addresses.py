@@ -193,11 +193,12 @@ def read_trust_variable() -> list[Pair]:
     return pairs
 
 
-def key_refusal(url: str, variable: str, file: str, home: Collection[str] = ()) -> str:
+def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
     """Return why a key is not sent to a server, with the setting to allow it, or "".
 
     file: the `config.toml` that names server or variable; "" if the user does, who may send the key anywhere
-    home: hosts of the key's own source"""
+    home: hosts of the key's own source
+    otherwise: advice beyond https"""
     if not file:
         return ""
     try:
@@ -206,7 +207,7 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = ()) 
             return ""
         if address.scheme != "https":
             unsafe = f"the key in {variable} is not sent to {address.host} unencrypted, as {file} asks"
-            return f"{unsafe}: use https://, or name the server in the environment"
+            return f"{unsafe}: use https://{otherwise}"
         pair = read_pair(address.host, variable)
         if pair in read_trust_variable():
             return ""

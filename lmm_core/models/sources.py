@@ -60,7 +60,17 @@ class ModelSource:
         """Return why the key is not sent to the server, or ""."""
         if not self.has_key:
             return ""
-        return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable))
+        return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable), self._otherwise)
+
+    @property
+    def _otherwise(self) -> str:
+        """Return advice for a server without https in a trusted network."""
+        variable = f"LMM_SOURCES__{self.name.upper()}__"
+        return (
+            f"; if you trust the network, name the server in the environment ({variable}BASE_URL={self.base_url} and "
+            f"{variable}KEY_VARIABLE={self.key_variable}, and neither of them in [sources.{self.name}]); "
+            'if the server needs no key, write key_variable = "" there'
+        )
 
     @property
     def needs_key(self) -> bool:
