@@ -79,13 +79,13 @@ def scan_rag(
 
 @dataclass(frozen=True)
 class PlannedRequest:
-    """A planned request, and its annotator."""
+    """A planned request; not `certain` if it depends on the subsections' annotations."""
 
-    annotator: str
     line: int
     titles: tuple[str, ...]
     wanted: list[str]
     tokens: int
+    certain: bool
 
 
 @dataclass
@@ -406,15 +406,15 @@ class RagRun:
             self._write(node, {MAKER: own})
 
     def planned(self) -> list[PlannedRequest]:
-        """Return the requests of a run after `start`, without those that its annotations cause."""
-        name, cost, requests = self.annotator.name, self.annotator.cost, []
+        """Return the requests of a run after `start`."""
+        requests = []
         for node in self.open:
             if not self._is_left_out(node):
                 needs = self._needs.get(id(node)) or self._finder.needs_of(node)
-                if keys := needs.requested:
-                    section = needs.section
-                    requests.append(PlannedRequest(name, node.line, section.titles, keys, cost(section, keys)))
-        return requests
+                keys = needs.requested or self._finder.changeable_keys(node)
+                tokens = self.annotator.cost(needs.section, keys) if keys else 0
+                requests.append(PlannedRequest(node.line, needs.section.titles, keys, tokens, bool(needs.requested)))
+        return [request for request in requests if request.wanted]
 
 
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:

@@ -1,4 +1,4 @@
-"""`lmm asked propose`: what students asked and did not find comes into the notes as edits."""
+"""`lmm asked propose`: what students asked and did not find comes into the notes as edits and questions."""
 
 from contextlib import closing
 
@@ -113,12 +113,14 @@ def test_a_proposal_is_edited_and_accepted_as_any_other(course, model):
     assert notes()[0].startswith(INTERVALS) and notes()[0].rstrip().endswith("Draw from the sample itself.")
 
 
-def test_the_section_that_others_found_is_named(course):
+def test_what_others_found_is_proposed_as_questions_of_the_section(course):
     section = "estimation.md#sec-se"
     ask(course, *["how is the standard error of the mean computed?"] * 6, outcome="answered", cited=section)
     ask(course, *["How is the standard error of a mean computed then?"] * 3)
-    assert "the answer is in “The standard error” (estimation.md#sec-se)" in lmm("asked propose")[1]
-    assert notes() == (INTERVALS, LINES)
+    assert "questions for “The standard error”" in lmm("asked propose")[1]
+    estimation, _ = notes()
+    assert "~questions:\n  - How is the standard error of a mean computed then?\n" in estimation
+    assert estimation.index("~questions") < estimation.index("## The standard error")
 
 
 def test_a_section_that_did_not_help_is_to_be_changed(course):

@@ -1,4 +1,4 @@
-"""What students asked comes into a document as requests for edits, quoted."""
+"""What students asked comes into a document as requests for edits, quoted, and as questions of its sections."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +7,7 @@ from lmm_core.errors import MarkdownError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeadingBlock, MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.blocks import trim_blank_lines
-from lmm_core.scan.proposals import ProposedEdit, propose
+from lmm_core.scan.proposals import ProposedEdit, ProposedQuestions, propose
 from lmm_core.study.asked.proposals import edit_request, quoted_line, quoted_questions
 from lmm_core.study.asked.recordings import RecordedTurn
 from tests.scan.test_edit import edits
@@ -17,7 +17,7 @@ from tests.talk import Sayer, accepted, edited, metadata, rejected
 NOTES = (
     "---\ntitle: T\n---\n\n# Estimation\n\nIntroduction.\n\n## Intervals\n\nAn interval.\n\n## Errors\n\nAn error.\n"
 )
-INTERVALS = 9  # the line of the heading
+INTERVALS, ERRORS = 9, 13  # the lines of the headings
 HOSTILE = [
     "a\n---\nquestions: none\n---\n# Mine",
     "--> <!-- lmm\nskip: true\n--> ``` ~~~~~",
@@ -41,6 +41,11 @@ def proposed(text=NOTES, line=INTERVALS, *asked, logger=None):
     return serialize_blocks(
         propose(parse_markdown_text(text), [ProposedEdit(line, words, quoted)], logger=logger or ListLogger())
     )
+
+
+def with_questions(text, line, *questions, logger=None):
+    made = propose(parse_markdown_text(text), (), [ProposedQuestions(line, questions)], logger=logger or ListLogger())
+    return serialize_blocks(made)
 
 
 def sources(blocks):
@@ -142,3 +147,31 @@ def test_the_same_question_is_quoted_once_on_one_short_printable_line():
     assert quoted_questions(turns) == ("What is R?", "Why?")
     for line in map(quoted_line, HOSTILE):
         assert len(line) <= 200 and not set(line) & set("\n\x1b\x00\u202e\u2066\x85\u2028\x9b")
+
+
+# Questions of sections
+
+
+def test_questions_are_added_to_those_of_the_writer_or_are_the_systems():
+    assert "~questions:\n  - How far off am I?\n" in with_questions(NOTES, ERRORS, "How far off am I?")
+    text = NOTES.replace("## Errors", "---\nquestions=: |\n  What is an error?\n---\n\n## Errors")
+    made = with_questions(text, 18, "How far off am I?")
+    assert made == text.replace("  What is an error?\n", "  What is an error?\n  How far off am I?\n")
+    assert with_questions(made, 19, "how far  off am I?") == made
+
+
+def test_no_questions_where_the_writer_wants_none():
+    logger = ListLogger()
+    text = NOTES.replace("## Errors", "---\nquestions=:\n---\n\n## Errors")
+    assert with_questions(text, 17, "How far off am I?", logger=logger) == text
+    assert "you want none" in logger.reports[0].message
+
+
+@given(st.lists(any_text.filter(str.strip), min_size=1, max_size=3))
+def test_questions_are_values_whatever_they_say(questions):
+    text = NOTES.replace("## Errors", "---\nquestions=: |\n  What is an error?\n---\n\n## Errors")
+    lines = tuple(filter(None, map(quoted_line, questions)))
+    after = parse_markdown_text(with_questions(text, 18, *lines))
+    assert len(after) == len(parse_markdown_text(text))
+    (written,) = (block.content["questions="] for block in after if "questions=" in getattr(block, "content", {}))
+    assert written.startswith("What is an error?\n")

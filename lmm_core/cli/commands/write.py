@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,8 +15,7 @@ from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, save_bytes
 from ...models.sources import STAND_IN_NAME
-from ...scan.documents.passes import USUAL_REPLY, RagWork
-from ...scan.rag import PlannedRequest
+from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
 from ..arguments import (
     Asking,
     Writing,
@@ -134,32 +134,44 @@ def _print_plan(writing: Writing, work: RagWork) -> None:
         run(look_at_all())
     except ModelError as error:
         raise click.UsageError(str(error)) from None
-    if not writing.as_json and {request.annotator for plan in plans.values() for request in plan} == {STAND_IN_NAME}:
+    if not writing.as_json and any(plan.requests for plan in plans.values()) and _asks_nobody(plans.values()):
         advice = "set OPENAI_API_KEY, or name a model in config.toml"
         say(f"Nothing would be asked, because no model is configured: {advice}.")
     elif writing.as_json:
-        print_json([{"path": path, **asdict(request)} for path, plan in plans.items() for request in plan])
+        print_json([row for path, plan in plans.items() for row in _plan_as_rows(path, plan)])
     else:
         for path, plan in plans.items():
             _print_requests(path, plan)
-        _print_sum([request for plan in plans.values() for request in plan])
+        _print_sum(list(plans.values()))
     exit_with_status(logger)
 
 
-def _print_requests(path: str, plan: Sequence[PlannedRequest]) -> None:
-    if plan:
-        say(one_line(f"{path}: {len(plan)} by {plan[0].annotator}"))
-    for request in sorted(plan, key=lambda request: request.line):
+def _asks_nobody(plans: Iterable[RagPlan]) -> bool:
+    return {plan.annotator for plan in plans if plan.requests} == {STAND_IN_NAME}
+
+
+def _plan_as_rows(path: str, plan: RagPlan) -> list[dict[str, Any]]:
+    return [{"path": path, "annotator": plan.annotator, **asdict(request)} for request in plan.requests]
+
+
+def _print_requests(path: str, plan: RagPlan) -> None:
+    if plan.requests:
+        say(one_line(f"{path}: {len(plan.requests)} by {plan.annotator}"))
+    for request in sorted(plan.requests, key=lambda request: request.line):
+        doubt = "" if request.certain else " (if a summary below it changes)"
         title = "  " * (len(request.titles) - 1) + (request.titles[-1] if request.titles else "")
-        say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}")
+        say(f"  {request.line:>5}  {title:<52.52} {request.tokens:>7,} tokens  {', '.join(request.wanted)}{doubt}")
 
 
-def _print_sum(requests: Sequence[PlannedRequest]) -> None:
+def _print_sum(plans: Sequence[RagPlan]) -> None:
+    requests = [request for plan in plans for request in plan.requests]
     tokens = sum(request.tokens for request in requests)
+    maybe = sum(not request.certain for request in requests)
     to_model = sum(request.tokens > 0 for request in requests)  # the stand-in receives no tokens
     say(
-        f"{counted(len(requests), 'request')}, about {tokens:,} tokens to send and {to_model * USUAL_REPLY:,} to "
-        "receive; replies that are in the cache cost nothing"
+        f"{counted(len(requests), 'request')}{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
+        f"about {tokens:,} tokens to send and {to_model * USUAL_REPLY:,} to receive; replies that are "
+        "in the cache cost nothing"
     )
 
 

@@ -114,3 +114,14 @@ class NeedsFinder:
     def is_from_model(self, node: Node) -> bool:
         """Return True if a model's annotations are protected from the stand-in."""
         return self.annotator.name == STAND_IN_NAME and self.maker(node) not in ("", STAND_IN_NAME) and not self.refresh
+
+    def changeable_keys(self, node: Node) -> list[str]:
+        """Return the keys that a change of the section's text would renew."""
+        if self.is_from_model(node) or self._is_said_below(node):
+            return []
+        source, words = source_hash(self.texts.section(node)), self.texts.words[id(node)]
+        return [
+            key
+            for key, threshold in wanted_keys(node, self.opts)
+            if words >= threshold and key_state(node.properties, key, source) is State.CURRENT
+        ]

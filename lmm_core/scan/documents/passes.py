@@ -59,6 +59,14 @@ def markdown_rag(
     return run_on_file(Path(path), work.finish_and_close, save, logger)
 
 
+@dataclass(frozen=True, slots=True)
+class RagPlan:
+    """The requests for annotating a document, and the annotator's name."""
+
+    annotator: str = ""
+    requests: Sequence[PlannedRequest] = ()
+
+
 @dataclass
 class RagWork:
     """The work of `markdown_rag`.
@@ -97,10 +105,12 @@ class RagWork:
             if self.annotator:
                 await self.annotator.close()
 
-    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[PlannedRequest]:
+    async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagPlan:
         """Return the requests that `finish` would make. Raise ConfigError and ModelError."""
         run = await self._start(blocks, file, logger)
-        return run.planned() if run else []
+        if run is None:
+            return RagPlan()
+        return RagPlan(run.annotator.name, run.planned())
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         project = project_of(blocks, self._project_of(file.path), logger)

@@ -25,7 +25,7 @@ from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words, frequent_words
 from ...retrieve.search import Retriever
 from ...scan.documents.passes import work_on
-from ...scan.proposals import ProposedEdit, propose
+from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
 from .recordings import RecordedTurn, answering_section, is_failure
@@ -33,11 +33,11 @@ from .recordings import RecordedTurn, answering_section, is_failure
 ANSWERED = 0.5  # share of a group's answered questions from which the notes answer it
 SHARED = 1 / 3  # share of a group's questions that contain a word of its subject
 SEARCHED = 20  # questions of a group to search for
-NEIGHBOURS = 3  # sections named in a request
+NEIGHBOURS, QUESTIONS = 3, 3  # sections named in a request, questions proposed for a section
 QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
 OPENING, CLOSING = "<asked>", "</asked>"
 
-ProposalKind = Literal["edit", "section"]  # change a section, or write one
+ProposalKind = Literal["edit", "section", "questions"]  # change a section, write one, or annotate one
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class GroupProposal:
     """A proposal for a group of questions.
 
     group: from 1
-    section: to change, or near the new one
+    section: to change or annotate, or near the new one
     unknown: words missing from the notes
     asked: quoted questions, the most central first"""
 
@@ -59,7 +59,7 @@ class GroupProposal:
 
     @property
     def what(self) -> str:
-        words = {"edit": "change", "section": "a new section, near"}
+        words = {"edit": "change", "section": "a new section, near", "questions": "questions for"}
         return f"{words[self.kind]} {name_of(self.section)}"
 
 
@@ -176,7 +176,7 @@ class _Decider:
         if not subject or not asked:
             return "the questions have no subject in common"
         if section := self._answering(turns):
-            return _answered_in(section)
+            return GroupProposal(number, "questions", section, turns, asked[:QUESTIONS])
         near = await self._nearest(questions[:SEARCHED])
         if not near:
             return "no section is about it: decide where it belongs"
@@ -184,7 +184,7 @@ class _Decider:
         agreed = bool(best) and best[0].key == near[0].key
         disliked = sum(turn.outcome == "answered" for turn in turns) > len(turns) / 2
         if agreed and not unknown and not disliked:
-            return _answered_in(near[0])
+            return GroupProposal(number, "questions", near[0], turns, asked[:QUESTIONS])
         kind: ProposalKind = "edit" if best and not unknown and _can_change(best[0]) else "section"
         place = best[0] if kind == "edit" else near[0]
         return GroupProposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
@@ -216,10 +216,6 @@ class _Decider:
                 documents[hit.section.docid] = max(documents[hit.section.docid], share)
         order = sorted(votes, key=lambda key: (-documents[key[0]], -votes[key], key))
         return [self.sections[key] for key in order if votes[key] > 0]
-
-
-def _answered_in(section: Section) -> str:
-    return f"the answer is in {name_of(section)}: add such questions to its annotations"
 
 
 def _can_change(section: Section) -> bool:
@@ -316,10 +312,16 @@ def _from_here(path: Path) -> Path:
 async def _propose_in(
     project: Project, path: Path, proposals: tuple[GroupProposal, ...], logger: LoggerBase
 ) -> FileProposals:
-    edits = [_edit(proposal, _line_of(proposal.section, path)) for proposal in proposals]
+    lines = {proposal.group: _line_of(proposal.section, path) for proposal in proposals}
+    edits = [_edit(proposal, lines[proposal.group]) for proposal in proposals if proposal.kind != "questions"]
+    questions = [
+        ProposedQuestions(lines[proposal.group], proposal.asked)
+        for proposal in proposals
+        if proposal.kind == "questions"
+    ]
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        return propose(blocks, edits, project.spelling, logger)
+        return propose(blocks, edits, questions, project.spelling, logger)
 
     file, blocks = await work_on(path, work, logger)
     return FileProposals(file, serialize_blocks(blocks), proposals)

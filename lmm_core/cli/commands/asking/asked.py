@@ -179,7 +179,7 @@ def propose_mends(dry_run: bool) -> None:
     """Write into the notes what students asked and did not find.
 
     Where the notes lack something, that is a request for an edit (=:), which lmm chat answers and lmm accept or
-    lmm reject decides. Where they only were not found, the section that answers them is named."""
+    lmm reject decides. Where they only were not found, it is questions for the section that answers them."""
     logger = ReportPrinter()
     with opened_recordings() as recordings:
         turns, before = recordings.turns(), recordings.proposed()
@@ -241,7 +241,8 @@ def _say_proposed(proposal: FileProposals) -> None:
             f"{name}: {group_proposal.what} (group {group_proposal.group}, {askers}): {group_proposal.asked[0]}",
             err=True,
         )
-    say(f"proposed: {name}; next: lmm chat {name}", err=True)
+    edits = any(group_proposal.kind != "questions" for group_proposal in proposal.proposals)
+    say(f"proposed: {name}{f'; next: lmm chat {name}' if edits else ''}", err=True)
 
 
 def _say_rest(proposals: Proposals, dry_run: bool) -> None:
