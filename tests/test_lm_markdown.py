@@ -191,7 +191,7 @@ def test_points_are_shown_as_blocks_whosever_they_are(client):
     points = upload(client, "documents", "bm25", bm25_chunks())
     assert "score:" not in serialize_blocks(points_to_blocks(points))
     found = query(client, "documents", "bm25", "logistic")
-    of_qdrant = [QdrantPoint(**asdict(point)) for point in found]
+    of_qdrant = [QdrantPoint(version=0, **asdict(point)) for point in found]
     assert serialize_blocks(points_to_blocks(of_qdrant)) == serialize_blocks(points_to_blocks(found))
 
 
