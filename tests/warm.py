@@ -39,7 +39,7 @@ COMMANDS = {
 }  # fmt: skip
 PACKAGES = {"lmm_core": "lmm_core", "lmm_filters": "filters"}  # each with its folder
 # Imported late by the commands, since they take long.
-LIBRARIES = ("openai", "openai.types.chat", "qdrant_client", "qdrant_edge", "panflute", "psutil",
+LIBRARIES = ("openai", "openai.types.chat", "qdrant_client", "qdrant_edge", "panflute", "pydantic_settings", "psutil",
              "httpx")  # fmt: skip
 
 # Nothing but built-in modules: this is what each start of a command costs. Python's own variables

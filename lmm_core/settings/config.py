@@ -19,8 +19,9 @@ from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ..errors import ConfigError, FolderError, ModelError, OutputError
 from ..files.marked import check_inside
@@ -34,7 +35,7 @@ from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, SourceOpt
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
 
 
-class ConfigSettings(BaseModel, ConfigTables):
+class ConfigSettings(BaseSettings, ConfigTables):
     """The settings of LM markdown and of LM markdown for education.
 
     The tables are arguments: dictionaries, whose texts are converted ('5' to 5), or objects; `storage` also as
@@ -42,7 +43,7 @@ class ConfigSettings(BaseModel, ConfigTables):
     project (`_file` names another), then from the environment, then from the defaults. Raise ConfigError with all
     problems."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = SettingsConfigDict(case_sensitive=True, validate_default=False)
     sources: dict[str, SourceOptions] = {}
 
     def __init__(self, _file: Path | None = None, **values: Any) -> None:
@@ -57,6 +58,15 @@ class ConfigSettings(BaseModel, ConfigTables):
         if layers.problems:
             raise ConfigError("\n".join(dict.fromkeys(layers.problems)))
         self._note_files(layers)
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
+        """Return the arguments alone: layers are merged already, with origins for messages and trust."""
+        return (init_settings,)
 
     def _note_files(self, layers: Layers) -> None:
         """Store the file that names a server, even if only its host or variable."""
