@@ -14,7 +14,6 @@ from lmm_core.markdown.metadata.body import DELETED
 from lmm_core.markdown.spelling import edit_block, keeps_structure
 from lmm_core.markdown.tree import blocks_to_tree
 from lmm_core.models.chat import Asker
-from lmm_core.models.prompts import SYSTEM
 from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.chat import ChatRun, scan_messages
 from lmm_core.scan.record import CHAT_KEY, clear_messages, pending_messages
@@ -53,12 +52,8 @@ def document(body, spelling="native"):
         ("?: Q", ["Q"]),
         ("?: Q\nmessage: M\n+: N", ["Q", "M", "N"]),
         ("?: Q\n~chat:\n- user: Q\n- model: A", []),
-        ("?: Q\n+: M\n+: N\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["N"]),
         ("?: Q\n+: other\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["other"]),
-        ("?: new\n+: M\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["new", "M"]),
-        ("?: Q\n+: M\n~chat: [Q, A]", ["M"]),
         ("~chat:\n- user: Q\n- model: A\n- user: and?", ["and?"]),
-        ("~chat:\n- user: Q\n- model: A\n- user:", []),
         ("?:   spaced   out  \n~chat:\n- user: spaced out\n- model: A", []),
         ("?: Q\n~chat: [[a], 2, {x: y}]", ["Q"]),
     ],
@@ -82,7 +77,6 @@ def test_what_was_typed_into_the_chat_and_not_answered_stays_there():
     [
         ("?: Is #3 right: 'yes' or \"no\"? # really", "Is #3 right: 'yes' or \"no\"? # really"),
         ("+: A path\\", "A path\\"),
-        ("query: - is this [a] {list}: *it* & that | %", "- is this [a] {list}: *it* & that | %"),
         ("?: |\n  One: a\n  two # b\n\n  - three\\\n", "One: a\ntwo # b\n\n- three\\\n"),
     ],
 )
@@ -133,12 +127,6 @@ def test_the_rest_of_any_document_is_the_same(before, behind, reply, spelling):
     assert keeps_structure(parse_markdown_text(after))
     assert [("user", "Q"), ("model", reply)] in chats(after)
     assert_alike_but_for_chats(text, after)
-
-
-def test_of_several_questions_in_a_block_the_last_counts_and_that_is_said():
-    logger = ListLogger()
-    assert chats(chatted(document("?: one\n?: two"), logger=logger)) == [[("user", "two"), ("model", "Yes.")]]
-    assert "2 questions in one block: the last one counts" in logger.reports[0].message
 
 
 # Clearing
@@ -206,17 +194,6 @@ def test_the_answer_to_one_of_two_questions_alike_follows_its_text():
     before, after = document.split("Text b.")
     assert "New." not in before
     assert "New." in after
-
-
-def test_a_request_has_the_writers_system_message_and_the_path_of_titles():
-    model = Sayer("A")
-    text = f"---\ntitle: Notes\n---\n\n# One\n\n{block('?: Q')}\n\n## Two\n\nText.\n"
-    scan_messages(parse_markdown_text(text), Asker(model), system="Speak like a pirate.", logger=ListLogger())
-    scan_messages(parse_markdown_text(text), Asker(model), logger=ListLogger())
-    first, second = model.requests
-    assert "Speak like a pirate." in first.messages[0].content
-    assert SYSTEM in second.messages[0].content
-    assert "One > Two" in first.messages[1].content
 
 
 Q = f"{block('?: Q')}\n\n"

@@ -107,10 +107,6 @@ def test_a_second_request_refines_the_new_text():
     assert said == [("user", "Shorter."), ("assistant", "New."), ("user", "And nicer.")]
     assert [(edit.old, edit.new) for edit in edits(refined)] == [("The text.", "Nicer.")]
     assert undone(rejected(refined)) == document(body="=: Shorter.\n=: And nicer.")
-    nasty = f"###### end of edit {{#lmm-end-{edits(after)[0].ident}}}"
-    renamed = edited(more, nasty)
-    assert edits(renamed)[0].new == nasty
-    assert undone(rejected(renamed)) == document(body="=: Shorter.\n=: And nicer.")
 
 
 def test_a_rejected_request_is_not_asked_again_but_a_further_one_is():
@@ -142,10 +138,9 @@ def test_replies_that_look_like_markup_stay_in_their_region(reply):
     assert decided == after or (reply.strip("\n") in decided and decided.endswith("The rest.\n"))
 
 
-@pytest.mark.parametrize("reply", ["<!-- not closed", "###### end of edit {#lmm-end-abc}"])
-def test_a_new_text_that_would_swallow_the_rest_is_not_accepted(reply):
+def test_a_new_text_that_would_swallow_the_rest_is_not_accepted():
     logger = ListLogger()
-    after = edited(document(), reply)
+    after = edited(document(), "<!-- not closed")
     assert accepted(after, logger=logger) == after
     assert "not accepted: in the new text" in logger.reports[0].message
 
@@ -154,14 +149,10 @@ ASK = block("=: Q")
 KEY = block("key: value")
 REJECTED = {
     "blanks behind": document("The text.  \n\t\n"),
-    "blank lines behind": document("The text.\n\n\n\n"),
-    "a section": document("# Odd\n\n- a\n"),
     "a heading directly under code": document("```\ncode\n```\n# Next\n"),
     "CRLF": document("The text.\n").replace("\n", "\r\n"),
     "a byte-order mark": "\ufeff" + document("\ttab\n"),
     "no line end at the end": document("# Odd\n\n- a\n").rstrip("\n"),
-    "nothing at all": ASK,
-    "two blocks": f"# A\n\n{ASK}\n{KEY}",
     "directly under two blocks": f"# A\n\n{ASK}\n\n{KEY}\nText.\n",
     "directly under the block": f"# A\n\n{ASK}\nText.\n\nMore.\n",
 }
@@ -201,18 +192,6 @@ def test_an_old_text_that_was_changed_by_hand_is_taken_as_it_is():
     changed = after.replace("The text.", "The changed text.")
     assert undone(rejected(changed, logger=logger)) == document("The changed text.\n")
     assert "changed by hand" in logger.reports[0].message
-
-
-def test_markers_that_do_not_fit_stop_everything():
-    """Also of an edit whose own markers fit."""
-    text = f"# A\n\n{block('=: one')}\n\nOne.\n\n{block('=: two')}\n\nThe text.\n\nThe rest.\n"
-    first, _, second = edited(text, "New.").rpartition("###### end of edit")
-    broken = f"{first}###### the end{second}"
-    for work in (accepted, rejected, lambda text, logger: edited(text, "Not asked.", logger)):
-        logger = ListLogger()
-        assert work(broken, logger=logger) == broken
-        assert [report.level for report in logger.reports] == ["error"]
-        assert logger.reports[0].line == broken.split("\n").index("The text.") - 1
 
 
 @given(markdown(), markdown(), st.one_of(any_text, markdown()), st.sampled_from([NATIVE, DIV]))
@@ -263,7 +242,7 @@ def without_asking(text):
 # Other passes, while an edit waits
 
 
-HARD = ["## Two\n\nNew.", "```\nnot closed", "---\na: 1\n---\n\nText.", "# Up\n\n" + LONG]
+HARD = ["```\nnot closed", "# Up\n\n" + LONG]
 
 
 def notes():
@@ -319,15 +298,3 @@ def test_a_version_is_proposed_unless_its_text_has_changed():
     made, unmerged = answered(document(), document().replace("The rest.", "Another rest."))
     assert [(edit.old, edit.new) for edit in edits(made)] == [("The text.", "New.")]
     assert unmerged == []
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [("id: ", "id: x", "has to be decided first"), (r"(?s)###### old.*\}\n", "", "the text of edit")],
-    ids=["another edit", "no edit"],
-)
-def test_why_an_edit_is_not_refined(before, after, said):
-    logger = ListLogger()
-    more = re.sub(before, after, edited(document(), "New.").replace("=: Shorter.\n", "=: Shorter.\n=: More.\n"))
-    assert edited(more, "Not asked.", logger) == more
-    assert [said in report.message for report in logger.reports] == [True]

@@ -36,7 +36,7 @@ def test_the_title_is_that_of_the_first_heading_or_the_files_name(text, title):
     assert header(text)["~title"] == title
 
 
-@pytest.mark.parametrize("title", ["title: Mine", "title=: Mine", "title=:"])
+@pytest.mark.parametrize("title", ["title: Mine", "title=:"])
 def test_the_writers_title_and_docid_are_kept(title):
     text = f"---\n{title}\ndocid: d\n---\n\n# A\n"
     assert scanned(text) == text

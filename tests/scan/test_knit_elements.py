@@ -1,7 +1,5 @@
 """What knitting makes of divs that it has left empty, and of references to what is gone: in texts and among elements."""
 
-import json
-
 import pytest
 
 from tests.commands import run, write
@@ -24,10 +22,6 @@ DIVS = {
     ),
     "a paragraph after its block": (f":::: callout-note\n{BLOCK}::::\n", ""),
     "what the writer left empty": (f"::: {{#refs}}\n:::\n\n{SECRET}", "::: {#refs}\n:::\n"),
-    "a heading in a div that is no callout": (
-        f":::: column-page\n## Practice\n\n{SECRET}::::\n",
-        ":::: column-page\n## Practice\n\n::::\n",
-    ),
 }
 GONE = "::: exercise\n## Task {#sec-x}\n\n## More {#drill}\n:::\n"
 REFERENCES = {
@@ -36,10 +30,7 @@ REFERENCES = {
     "See [see @sec-x, p. 3].": "See see […], p. 3.",
     "See [@sec-x; @knuth].": "See [@knuth].",
     "See @sec-y, [@sec-y] and [here](#there).": "See @sec-y, [@sec-y] and [here](#there).",
-    "Code `@sec-x` stays.": "Code `@sec-x` stays.",
     "```\n@sec-x\n```": "```\n@sec-x\n```",
-    "A mail to a@sec-x.example.": "A mail to a@sec-x.example.",
-    "*See @sec-x*": "*See […]*",
     "See @{sec-x}, and [@{sec-x}].": "See […], and […].",
 }
 
@@ -65,24 +56,14 @@ def test_among_elements(pandoc):
     assert filtered == run("pandoc after.md -t html --wrap=none", pandoc).stdout
 
 
-def test_what_stays_elsewhere_is_not_lost(pandoc):
-    write("notes.md", "See @sec-x.\n\n## One {#sec-x}\n\n::: exercise\n## Two {#sec-x}\n:::\n")
-    done = run("pandoc -F lmm-knit notes.md -t json", pandoc)
-    assert b"reference" not in done.stderr
-    assert "sec-x" in json.dumps(json.loads(done.stdout)["blocks"][0])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
-        "::: a\n" * 500 + SECRET + ":::\n" * 500,
         ":::: columns\n" + f"::: callout-note\n{SECRET}:::\n" * 500 + "::::\n",
-        "::: outer\n\n" + BLOCK * 300 + ":::\n",
         GONE + "[@" * 20_000,
-        GONE + "@a." * 20_000 + "]",
     ],
-    ids=["deep", "wide", "blocks", "brackets", "points"],
+    ids=["wide", "brackets"],
 )
 def test_hostile_texts_take_no_time(text):
     with at_most(seconds=20):

@@ -14,15 +14,6 @@ def pieces(text):
     return found
 
 
-def test_a_part_that_metadata_inside_a_div_leaves_out():
-    text = "::: note\nBefore.\n\n::: lmm\n``` yaml\ntype: exercise\nhint: Think.\n```\n:::\n\nGone.\n\nAfter.\n:::\n"
-    found = pieces(text)
-    assert "Gone." in found["goes"]
-    assert [piece.split("\n")[-1] for piece in found["stays"] if piece] == ["Before.", ":::"]
-    assert "After." in found["stays"][-1]
-    assert found["metadata"] == ["Think."]
-
-
 def test_the_values_of_the_header_that_knitting_takes_out():
     text = "---\nauthor: On the page\n~questions: Asked?\n?: What?\n---\n\nText.\n"
     assert pieces(text)["metadata"] == ["Asked?", "What?"]

@@ -1,6 +1,5 @@
 """The overview that `lmm scan` shows."""
 
-import pytest
 from hypothesis import given
 
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
@@ -42,11 +41,6 @@ def test_what_is_said_of_the_only_subsection_is_not_missing_above_it():
     assert [one.missing for one in seen(text).sections] == [[], ["questions", "summary"]]
     frozen = text.replace("## B", "---\nfrozen: true\n---\n## B")
     assert [one.missing for one in seen(frozen).sections] == [["questions", "summary"], []]
-
-
-@pytest.mark.parametrize("keys", ["frozen: true", "questions: mine\nsummary=:"])
-def test_what_the_writer_closed_or_wrote_is_nothing_to_do(keys):
-    assert state(ONE.replace("# A", f"---\n{keys}\n---\n\n# A")) == ([], [], [])
 
 
 def test_what_a_run_would_write_again_or_remove_is_outdated():

@@ -126,11 +126,10 @@ def test_only_what_the_options_ask_for():
     ("body", "written"),
     [
         (words(15), ["~questions"]),
-        (words(50), ["~questions", "~summary"]),
         (f"{words(10)}\n\n## B\n\n{words(10)}", ["~questions"]),
         (f"{words(10)}\n\n::: exercise\n{words(60)}\n:::", []),
     ],
-    ids=["15", "50", "subsections count", "RAG-only material does not"],
+    ids=["15", "subsections count", "RAG-only material does not"],
 )
 def test_thresholds_are_15_and_50_words(body, written):
     assert keys(annotate(f"{HEADER}# A\n\n{body}\n"), "A") == written
@@ -243,12 +242,6 @@ def test_hashes_as_documents_carry_them_are_still_fresh():
     assert asked(old) == []
 
 
-def test_a_document_whose_header_cannot_be_written_is_left_and_not_asked_about():
-    text = f"---\na: [\n---\n\n{LONG}\n"
-    assert annotate(text) == text
-    assert asked(text) == []
-
-
 def test_an_annotator_with_nothing_to_say_is_not_asked_again():
     annotator = CountingAnnotator(summary=False)
     once = annotate(ONE, annotator)
@@ -257,10 +250,7 @@ def test_an_annotator_with_nothing_to_say_is_not_asked_again():
     assert annotator.calls == calls
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(". ", ".\n"), (" ", "   "), ("\n", "\r\n"), ("# A", "# A {#sec-a}")],
-)
+@pytest.mark.parametrize(("before", "after"), [(". ", ".\n"), ("\n", "\r\n"), ("# A", "# A {#sec-a}")])
 def test_wrapping_again_is_no_change(before, after):
     head, title, body = annotate(ONE).rpartition("# A")
     assert asked(head + (title + body).replace(before, after)) == []
@@ -292,13 +282,6 @@ def test_a_new_block_is_spelled_as_the_nearest_even_if_that_cannot_be_read(spell
     new = next(block for block in parse_markdown_text(made)[1:] if "~questions" in getattr(block, "content", {}))
     assert new.spelling == spelling
     assert BLOCKS[spelling].format(body) in made
-
-
-def test_annotations_of_lm_markdown_are_not_overwritten():
-    block = "---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: theirs\n---\n"
-    made = annotate(f"{HEADER}{block}\n# A\n\n{LONG}\n")
-    assert block in made
-    assert keys(made, "A") == ["titles", "questions", "summary", "~txthash"]
 
 
 # Without a model: what is not written costs nothing, and what was written can be renewed

@@ -129,22 +129,6 @@ def test_what_stands_over_a_failure_waits_for_the_next_run_and_the_rest_is_writt
     assert sorted(made.split("\n")) == sorted(annotate(TREE, Timed()).split("\n"))
 
 
-def test_without_summaries_nothing_waits_for_what_failed():
-    logger, annotator = ListLogger(), Timed({"A11": 0.02}, {title: ModelError(title) for title in ("A2", "A11")})
-    annotate(TREE, annotator, ScanOpts(summaries=False), logger=logger)
-    assert sorted(titles(annotator)) == ["A", "A1", "B"]
-    assert [message[-3:].strip() for _, _, message in said(logger)] == ["A11", "A2"]  # by line
-
-
-def test_what_stops_the_run_is_said_once():
-    logger = ListLogger()
-    errors = dict.fromkeys(["A11", "A2", "B"], ModelError("wrong key", stop=True))
-    made = annotate(TREE, Timed(errors=errors), logger=logger)
-    assert said(logger) == [("error", 0, "6 sections not annotated: wrong key")]
-    assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(TREE))
-    assert "questions" not in made and "~~annotator" not in made
-
-
 # Any reply
 
 

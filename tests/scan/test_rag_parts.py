@@ -25,12 +25,6 @@ def test_divs_in_a_div():
     ]
 
 
-def test_a_part_that_metadata_in_a_div_keeps_in_stays_in_its_text():
-    block = "::: lmm\n``` yaml\n{}\n```\n:::"
-    text = f"::: note\n\n{block.format('knit: true')}\n\nOne.\n\n{block.format('type: topic')}\n\nTwo.\n:::\n"
-    assert parts(text) == [(1, None, "::: note\nOne.\n\n:::"), {"type": "topic"}, (17, None, "Two.")]
-
-
 def test_a_part_in_a_part():
     text = "Start.\n\n---\nskip: true\n---\n\n- ::: exercise\n  One.\n\n  ::: topic\n  Two.\n  :::\n  :::\n"
     assert parts(text) == [

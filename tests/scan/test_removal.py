@@ -46,15 +46,11 @@ def annotations_in(text):
 ONLY_OURS = {
     "no blank line under the header": f"---\ntitle: T\n---\n# A\n\n{LONG}\n",
     "no blank line between headings": f"# A\n## B\n### C\n{LONG}\n",
-    "many blank lines": f"\n\n  \n# A\n\n\n\n{LONG}\n\n\n## B\n\n\n{LONG}\n\n\n",
     "no line end at the end": f"# A\n\n{LONG}\n\n## B",
     "a byte-order mark and a header": f"\ufeff---\ntitle: T\n---\n# A\n\n{LONG}\n",
-    "a header of comments": f"---\n# mine\n\n# mine, too\n---\n# A\n\n{LONG}\n",
     "empty blocks": f"{HEADER}::: lmm\n```yml\n\n\n```\n:::\n# A\n\n{LONG}\n\n---\n---\n\n## B\n\n{LONG}\n",
     "blocks of the writer's": f"{HEADER}:::: {{.lmm #x}}\n\n~~~~ yaml\n# mine\na: [1]   # one\n\n~~~~\n\n::::\n\n\n# A\n{LONG}\n",
-    "native blocks of the writer's": f"{HEADER}# A\n---\nskip: false # no\n---\n## B\n\n{LONG}\n\n---\na: 1\n...\n\n### C\n\n{LONG}\n",
     "divs and lists": f"{HEADER}# A\n\n::: note\n{LONG}\n\n{DIV.format('a: 1')}\n## B\n:::\n\n- {LONG}\n\n  {PROSE}\n\n# C\n\n{LONG}\n",
-    "a fence left open": f"# A\n\n```\n{LONG}\n\n# B\n\n{LONG}\n",
     "frozen": f"---\nfrozen: true\n---\n# A\n\n{LONG}\n\n---\nfrozen: false\n---\n## B\n\n{LONG}\n",
 }  # fmt: skip
 
@@ -136,8 +132,6 @@ WRITERS = [
     "# first\nb: 'x'   # one\n\na:   [1,  2]\n# last",
     "questions: What is it?\nsummary=:\n'?': Is it?\n~chat:\n  - user: Is it?\n  - model: It is.",
     "~~edit: {id: k3x9, old: '00'}\n'=': shorter",
-    "~txthash: x\ntitles: T - A\nsummary: By LM markdown.\nquestions: What?",
-    "~keywords: [a, b]\n~~mine: 1",
 ]
 
 
@@ -146,12 +140,6 @@ def test_what_is_the_writers_is_not_touched(body):
     text = f"{HEADER}{DIV.format(body)}\n# A\n\n{LONG}\n"
     assert cleared(text, corrected=True) == text
     assert cleared(annotate(text), corrected=True) == text
-
-
-def test_a_key_that_an_own_pass_wrote_with_a_hash_goes_too():
-    made = OURS.replace("~~hash: {text:", "~keywords: [a]\n~~hash: {keywords: [x, a37a6d4a2a], text:")
-    assert "~keywords" in cleared(made)  # by hand: its hash is another
-    assert cleared(made, corrected=True) == PLAIN
 
 
 # What cannot be taken out

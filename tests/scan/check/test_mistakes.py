@@ -31,9 +31,7 @@ def codes(text):
 
 UNREAD = {
     "in no block": ("# A\n\n?: Why?\n\nText.\n", 3, "no-block"),
-    "in a paragraph": ("# A\n\nText.\n?: Why?\nText.\n", 4, "no-block"),
     "directly under a text": ("# A\n\nText.\n---\n?: Why?\n---\n\nText.\n", 4, "no-blank-line"),
-    "a div directly under a text": ("Text.\n::: lmm\n``` yaml\n?: Why?\n```\n:::\n", 2, "no-blank-line"),
     "a div without a fence": ("Text.\n\n::: lmm\n?: Why?\n:::\n\nText.\n", 3, "no-fence"),
     "in YAML that cannot be read": ("# A\n\n---\n?: Why?\na: [\n---\n\nText.\n", 6, "unreadable-block"),
 }
@@ -53,8 +51,6 @@ def test_what_is_asked_and_not_read(case):
         "# A\n\n::: lmm\n``` yaml\n?: Why?\n```\n:::\n\nText.\n",
         "`?: a` is an operator, and so is\n`?: b`, as in `a\n?: b`.\n",
         "```\n?: Why?\n```\n\n    ?: Why?\n\n~~~ yaml\n=: x\n~~~\n",
-        "+++\ntitle = 'A'\n+++\n\nText.\n",
-        "# A\n\n---\n? a\n: b\n---\n\nText.\n",
         "# A\n\n---\nnote: |\n  ? Go on (y/n)\n---\n\nText.\n",
     ],
 )

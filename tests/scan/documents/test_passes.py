@@ -7,12 +7,6 @@ from tests.filter_texts import PROSE
 from tests.talk import lmm
 
 
-def test_an_alias_that_holds_itself_is_an_error_of_its_block_alone():
-    write("notes.md", f"# A\n\n::: lmm\n```yaml\na: &a [*a]\n```\n:::\n\n## B\n\n{PROSE}")
-    assert "stands in a value that has an anchor itself" in lmm("lmm rag notes.md", 1).stderr
-    assert "~questions" in text("notes.md")
-
-
 def test_knitting_two_files_of_one_name_is_refused():
     write("one/a.md", "one\n")
     write("two/a.md", "two\n")
