@@ -66,11 +66,6 @@ def test_where_nobody_reads_the_output_it_stops_without_a_word(sample_book):
     assert (shown.stderr.read(), shown.wait(60)) == (b"", 1)
 
 
-def test_signs_that_a_terminal_does_not_have_are_no_error():
-    write("notes.md", "# Zebra 斑马\n\nText.\n")
-    assert b"Zebra ??" in run("lmm scan notes.md", env={"PYTHONIOENCODING": "cp1252"}).stdout
-
-
 def test_an_error_in_one_file_leaves_the_others_done():
     with open("a.md", "wb") as file:
         file.write(b"# A\n\ncaf\xe9\n")
@@ -114,17 +109,19 @@ def test_knit_writes_to_standard_output_or_a_folder_and_warns_of_a_slip():
     assert "warning" not in said(run("lmm knit book -o out"))
 
 
-def test_a_list_as_a_block_is_reported_and_not_printed():
-    write("notes.md", NOTES + "\n---\n- type: exercise\n- note: secret\n---\n\nText.\n")
-    done = run("lmm knit notes.md")
-    assert done.returncode == 1 and b"secret" not in done.stdout
-    assert "put this in its place:\n---\ntype: exercise\nnote: secret\n---\n" in said(done)
-
-
 def test_an_error_that_is_not_about_usage_comes_without_it():
     done = run("lmm rag missing.md")
     assert (done.returncode, said(done)) == (2, "Error: missing.md: no such file or folder\n")
     assert said(run("lmm rag")).startswith("Usage: lmm rag [OPTIONS] FILES…\n\nError: Missing argument")
+
+
+def test_commands_and_options_are_completed():
+    for words, completed in {
+        "lmm conf": "plain,config",
+        "lmm cards --format ": "plain,anki\nplain,csv\nplain,md",
+    }.items():
+        asking = {"_LMM_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        assert run("lmm", env=asking).stdout.decode() == f"{completed}\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a pseudo-terminal")
@@ -157,11 +154,6 @@ def test_scan_shows_mistakes_with_file_line_and_code():
     assert second == "notes.md:7: not-closed a code fence starts here and is not closed: it is read as text"
     finding = json.loads(run("lmm scan --json notes.md").stdout)[0]["findings"][0]
     assert (finding["line"], finding["code"], finding["level"]) == (5, "no-block", "error")
-
-
-def test_what_is_no_error_counts_where_it_is_asked_for():
-    write("notes.md", NOTES + "\n```\n")
-    assert [run(f"lmm scan {strict} notes.md").returncode for strict in ("", "--strict")] == [0, 1]
 
 
 def test_chat_says_what_it_could_not_read():
@@ -200,7 +192,6 @@ def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
     [
         ("index.md", "---\ntitle: The *course*\n---\n\n# First\n", "The course"),
         ("_quarto.yml", "project: {type: website}\nwebsite: {title: Its name}\n", "Its name"),
-        ("more.md", "# More\n", "course"),
     ],
 )
 def test_knit_names_a_deck_of_several_files_after_the_course(name, content, title):

@@ -19,11 +19,6 @@ from tests.indexing import lmm
 CHECKOUT = Path(lmm_core.__file__).parents[1]
 
 
-# As OpenAI's models say it that think before they answer
-RENAMED = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-CUT_OFF = "Could not finish the message because max_tokens or model output limit was reached. Please try again."
-
-
 @pytest.fixture
 def model(model, monkeypatch):
     model.reply = "yes"
@@ -49,20 +44,6 @@ def test_each_model_is_asked_once_for_one_token(model, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "another")
     refused = "openai/gpt-5.4-mini: the server refuses the key (401): check $OPENAI_API_KEY (major, minor)"
     assert online(status=1)[0] == f"--  openai      {refused}"
-
-
-@pytest.mark.parametrize(("said", "then"), [(RENAMED, {"max_completion_tokens": 1}), (CUT_OFF, None)])
-def test_a_model_that_takes_no_limit_of_one_token(said, then, model):
-    model.refuses = lambda body: said if "max_tokens" in body else None
-    assert "answered in " in online()[0]
-    if then is not None:  # else it has no answer of one token
-        sent = model.requests[1]
-        assert {key: sent[key] for key in sent if key not in ("model", "messages")} == then
-
-
-def test_a_server_that_does_not_follow_the_protocol(model):
-    model.reply = b"null"
-    assert "does not follow the OpenAI protocol" in online(status=1)[0]
 
 
 def test_the_embedding_model_is_asked_for_one_vector(model, monkeypatch):

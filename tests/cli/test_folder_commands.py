@@ -4,13 +4,10 @@ import asyncio
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from mcp import Client, StdioServerParameters
 
-from lmm_core.crawl.indexer import read_description
 from lmm_core.crawl.tools import add_tools
 from lmm_core.errors import ToolError
 from lmm_core.retrieve.tools import Tools
@@ -100,18 +97,6 @@ def test_without_the_key_of_its_model_an_index_is_searched_by_words(monkeypatch)
             assert "remove its folder in .md_index, and run `lmm md-index`" in told and told.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("readme", "description"),
-    [
-        ("Some words.\n\n## A *fine* book {#id}\n\n# Later\n", "A *fine* book"),
-        ("---\ntitle: The title\n---\n\n# A heading\n", "The title"),
-    ],
-)
-def test_the_description_is_the_readme_s_first_heading(readme, description):
-    write("readme.markdown", readme)
-    assert read_description(Path()) == description
-
-
 # Tools
 
 
@@ -169,33 +154,6 @@ def test_an_agent_indexes_only_folders_in_the_working_folder(root, tmp_path):
         called(("index_markdown_docs", {"root": root, "index_name": "out", "description": ""}))
     assert len(str(refused.value)) < 500
     assert not Path(".md_index").exists()
-
-
-@pytest.mark.long
-def test_over_mcp():
-    """The MCP SDK's own client, and a server that it starts."""
-    fill("docs", trees=page("oak"), more=page("elm"))
-
-    async def work():
-        here = StdioServerParameters(
-            command=sys.executable, args=["-m", "lmm_core", "mcp"], env=dict(os.environ), cwd=os.getcwd()
-        )
-        async with Client(here) as client:
-            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert listed["markdown_search"].annotations.read_only_hint
-            assert not listed["index_markdown_docs"].annotations.read_only_hint
-            arguments = {"root": "docs", "index_name": "woods", "description": "Trees"}
-            assert not (await client.call_tool("index_markdown_docs", arguments)).is_error
-            result = await client.call_tool("markdown_search", {"query": "elm"})
-            assert result.structured_content["results"][0]["source"] == "more.md#L1-L5"
-            fill("docs", late=page("yew"))
-            await asyncio.to_thread(lmm, "md-index --root docs --name woods -q")  # another process, meanwhile
-            result = await client.call_tool("markdown_search", {"query": "yew"})
-            assert result.structured_content["results"][0]["source"] == "late.md#L1-L5"
-            result = await client.call_tool("index_markdown_docs", {**arguments, "root": "/"})
-            assert result.is_error and "outside the working folder" in result.content[0].text
-
-    asyncio.run(work())
 
 
 @pytest.mark.parametrize("is_indexed", [True, False])

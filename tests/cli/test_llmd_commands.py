@@ -126,16 +126,6 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     assert "no file matches 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
 
 
-def test_a_path_out_of_the_project_is_not_read(project, tmp_path_factory):
-    """As it may stand in a document that somebody else sends."""
-    outside = write(tmp_path_factory.mktemp("outside") / "y.py", "y\n")
-    change("### src/billing.py", f"### {outside}\n\n```\n```\n\n### src/billing.py")
-    before = text("PROJECT.md")
-    for command in ("check", "sync"):
-        assert "the path is absolute" in lmm(f"lmm llmd {command} PROJECT.md", 1).stderr
-    assert text("PROJECT.md") == before
-
-
 # Chat
 
 
@@ -189,10 +179,8 @@ def test_without_a_model(project):
     assert text("PROJECT.md") == before
 
 
-@pytest.mark.parametrize("fault", [401, "break", "blank reply"])
-def test_a_model_that_does_not_answer(project, model, fault):
-    model.fault = lambda body, number: None if fault == "blank reply" else fault
-    model.reply = " \n" if fault == "blank reply" else REPLY
+def test_a_model_that_does_not_answer(project, model):
+    model.fault = lambda body, number: 401
     wish()
     before = tree()
     assert re.search(r"PROJECT.md:\d+: entry 1 was not answered: ", lmm("lmm llmd chat PROJECT.md", 1).stderr)
@@ -262,18 +250,11 @@ def test_it_asks(project, answer, applied):
     assert (tree() != before) == applied
 
 
-@pytest.mark.parametrize(
-    ("path", "why"),
-    [("../x.py", "leads out"), ("other.py", "not in the code context"), ("other.md", "the document itself")],
-)
-def test_a_hostile_path_is_refused_and_nothing_is_applied(project, path, why):
-    os.link("PROJECT.md", "other.md")  # the document by another name, as on a disk that ignores case
-    replied(f"{CHANGE}\n{path}\n<<<<<< SEARCH\n=======\nbad\n>>>>>> REPLACE\n\n{LOG}")
+def test_a_hostile_path_is_refused_and_nothing_is_applied(project):
+    replied(f"{CHANGE}\n../x.py\n<<<<<< SEARCH\n=======\nbad\n>>>>>> REPLACE\n\n{LOG}")
     before = tree()
-    allow = "" if path == "other.py" else "--allow '*'"
-    told = lmm(f"lmm llmd apply PROJECT.md -y {allow}", 1).stderr
-    line = text("PROJECT.md").split("\n").index(path) + 2
-    assert f"PROJECT.md:{line}: {path}: " in told and why in told
+    line = text("PROJECT.md").split("\n").index("../x.py") + 2
+    assert f"PROJECT.md:{line}: ../x.py: " in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
     assert tree() == before
 
 
@@ -351,10 +332,8 @@ def test_sync(project):
 
 
 def test_no_document():
-    write("x.md", b"\xff")
     for command in ("chat", "apply", "check", "sync"):
         assert "No such file" in lmm(f"lmm llmd {command} none.md", 1).stderr
-        assert lmm(f"lmm llmd {command} x.md", 1).stderr
 
 
 # On a terminal

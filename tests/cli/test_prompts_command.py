@@ -47,19 +47,14 @@ def test_own_prompts_are_no_documents():
 
 
 @pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ('questions = "_prompts/none.md"', "none.md: should be a text file"),
-        ('questions = "../outside.md"', "config.toml: `prompts.questions`: should be a file inside"),
-        ('questions = "link/outside.md"', "should be a file inside"),
-        ('question = "x.md"', "unknown key `prompts.question`"),
-    ],
+    ("path", "message"),
+    [("_prompts/none.md", "none.md: should be a text file"), ("link/outside.md", "should be a file inside")],
 )
-def test_a_file_that_cannot_be_used_stops_a_command_at_its_start(setting, message):
+def test_a_file_that_cannot_be_used_stops_a_command_at_its_start(path, message):
     write("notes.md", NOTES)
     write("../outside.md", "Secret.")
     os.symlink("..", "link")
-    write("config.toml", f"[prompts]\n{setting}\n")
+    write("config.toml", f'[prompts]\nquestions = "{path}"\n')
     error = lmm("lmm rag --dry-run .", 2).stderr
     assert message in error and "Secret" not in error
 

@@ -151,23 +151,15 @@ def test_the_header_names_model_and_annotations_and_the_command_line_goes_over_i
     assert {body["model"] for body in model.requests} == {"mine"}
 
 
-@pytest.mark.parametrize(
-    ("include", "name"),
-    [
-        ("{{< include /parts/part.qmd >}}", "parts/part.qmd"),
-        ("````` markdown\n{{< include part.md >}}\n`````", "part.md"),
-    ],
-    ids=["from the project's folder", "as an example"],
-)
-def test_no_header_is_written_into_what_another_document_shows(include, name, model):
+def test_no_header_is_written_into_what_another_document_shows(model):
     write("config.toml", "")
-    write("page.md", f"# Page\n\n{LONG}\n\n{include}\n")
-    write(name, f"# Part\n\n{LONG}\n")
+    write("page.md", f"# Page\n\n{LONG}\n\n{{{{< include /parts/part.qmd >}}}}\n")
+    part = write("parts/part.qmd", f"# Part\n\n{LONG}\n")
     lmm("lmm rag .")
-    lmm(f"lmm rag '{name}'")
+    lmm("lmm rag parts/part.qmd")
     assert text("page.md").startswith("---\n~title: Page\n")
-    assert text(name).startswith("::: {.lmm .content-hidden}\n``` yaml\n~questions:")
-    assert "~docid" not in text(name)
+    assert text(part).startswith("::: {.lmm .content-hidden}\n``` yaml\n~questions:")
+    assert "~docid" not in text(part)
 
 
 # Without a model
@@ -252,7 +244,6 @@ def test_what_was_asked_before_comes_from_the_cache_until_it_is_emptied(model, n
     ("fault", "message"),
     [
         ("wrong key", "the server refuses the key (401): check $OPENAI_API_KEY"),
-        ("no model", "no such model or address"),
         ("no server", "cannot be reached. Is the server running?"),
     ],
 )
@@ -263,8 +254,6 @@ def test_what_all_requests_would_meet_stops_the_run_and_files_stay_as_they_were(
     write("book/config.toml", NO_PATIENCE)
     if fault == "wrong key":
         model.key = "sk-another"
-    elif fault == "no model":
-        model.fault = lambda body, number: 404
     else:
         monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     done = lmm("lmm rag --jobs 1 book", status=1)
@@ -332,6 +321,14 @@ def annotated(model, notes):
     return text("notes.md")
 
 
+def test_what_was_corrected_is_kept_unless_all_is_to_go(annotated):
+    write("notes.md", annotated.replace("~summary: ", "~summary: My own ", 1))
+    assert "~summary was corrected by hand and is kept" in lmm("lmm clear --annotations notes.md").stderr
+    assert text("notes.md").count("~summary") == 1
+    lmm("lmm clear --annotations --all notes.md")
+    assert text("notes.md") == NOTES
+
+
 def test_cleared_the_file_is_what_it_was(annotated):
     assert "would be cleared: notes.md" in lmm("lmm clear --annotations --check notes.md", status=1).stderr
     assert "-~docid: notes.md\n" in lmm("lmm clear --annotations --diff notes.md").stdout
@@ -340,20 +337,3 @@ def test_cleared_the_file_is_what_it_was(annotated):
     assert said["changed"] is True
     assert text("notes.md") == NOTES
     assert lmm("lmm clear --annotations notes.md").stderr == "0 of 1 files cleared\n"
-
-
-def test_what_was_corrected_is_kept_unless_all_is_to_go(annotated):
-    corrected = annotated.replace("~summary: ", "~summary: My own ", 1)
-    write("notes.md", corrected)
-    line = corrected[: corrected.index("~summary: My own")].count("\n") + 1
-    told = lmm("lmm clear --annotations notes.md").stderr
-    assert f"notes.md:{line}: ~summary was corrected by hand and is kept; --all takes it out, too" in told
-    assert text("notes.md").count("~summary") == 1
-    lmm("lmm clear --annotations --all notes.md")
-    assert text("notes.md") == NOTES
-
-
-@pytest.mark.parametrize("options", ["--edits --all", "--annotations --edits"])
-def test_options_that_make_no_sense_are_wrong_usage(options, annotated):
-    lmm(f"lmm clear {options} notes.md", status=2)
-    assert text("notes.md") == annotated

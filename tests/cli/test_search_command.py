@@ -2,16 +2,9 @@
 
 import pytest
 
-from lmm_core.errors import ReportedError
 from lmm_core.indexing.collection import project_store
-from lmm_core.indexing.documents import blocklist_encode
-from lmm_core.indexing.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
-from lmm_core.logging import ExceptionLogger
-from lmm_core.markdown import parse_markdown_text
-from lmm_core.settings.config import ConfigSettings
+from lmm_core.indexing.encoding import VERSION
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import LocalStorage, open_store
-from lmm_core.vector_store_qdrant import query, query_grouped, upload
 from tests.commands import text, write
 from tests.indexing import LONG, MINILM, counts, document, found, lmm, section
 
@@ -51,36 +44,7 @@ def minilm(monkeypatch):
     monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{MINILM}")
 
 
-def chunks(encoding=EncodingModel.BM25):
-    return blocklist_encode(parse_markdown_text(NOTES), encoding=encoding, docid="notes.md", source="notes.md")
-
-
 # Encodings
-
-
-@pytest.mark.slow
-@with_minilm
-@pytest.mark.parametrize(
-    "encoding", [EncodingModel.NONE, EncodingModel.BM25, EncodingModel.CONTENT, EncodingModel.HYBRID]
-)
-def test_every_encoding_in_every_place(encoding, minilm):
-    config, results = ConfigSettings(embeddings={"encoding": str(encoding)}), []
-    for place in (":memory:", LocalStorage("index")):
-        store = open_store(place)
-        encoded = chunks(encoding)
-        assert len(upload(store, "chunks", config, encoded.chunks)) == len(encoded.chunks) == 4
-        upload(store, "documents", QdrantEmbeddingModel.UUID, encoded.documents)
-        if encoding is EncodingModel.NONE:
-            with pytest.raises(ReportedError, match="cannot be searched by text"):
-                query(store, "chunks", config, "variance", logger=ExceptionLogger())
-        else:
-            question = "spread: how far do values lie apart? the mean of squared deviations"
-            results.append([point.payload["page_content"] for point in query(store, "chunks", config, question)])
-            (around,) = query_grouped(store, "chunks", "documents", config, question, 1)
-            assert "squared deviations" in around.payload["page_content"] + results[-1][0]
-            assert "Spread" in around.payload["titles"]
-        store.close()
-    assert results[1:] == results[:1]
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ import pytest
 
 from lmm_core.cli.session import SavedFiles
 from lmm_core.errors import ConfigError
-from lmm_core.settings.quarto_inputs import DocumentFinder
 from tests.commands import write
 
 
@@ -60,18 +59,6 @@ def test_a_file_that_is_away_for_a_while(files):
     assert seen(files) == ["a.md"]
 
 
-def test_what_settings_leave_out_meanwhile(files):
-    files.look()
-    write("config.toml", '[files]\nexclude = ["b.md"]\n')
-    assert seen(files) == []
-    save("a.md", "# A2\n")
-    save("b.md", "# B2\n")
-    assert seen(files) == ["a.md"]
-    write("config.toml", "")
-    save("a.md", "# A3\n")
-    assert seen(files) == ["a.md", "b.md"]
-
-
 def test_settings_that_are_half_typed_lose_nothing(files):
     files.look()
     write("config.toml", "[files")
@@ -82,22 +69,3 @@ def test_settings_that_are_half_typed_lose_nothing(files):
     write("config.toml", "")
     save("c.md", "# C\n")
     assert seen(files) == ["a.md", "c.md"]
-
-
-def test_work_that_failed_is_done_with_the_next_save(files):
-    files.postpone(files.look())
-    assert seen(files) == []
-    save("b.md", "# B2\n")
-    assert seen(files) == ["a.md", "b.md"]
-
-
-def test_a_chapter_that_no_walk_finds_is_watched():
-    write("_quarto.yml", "book:\n  chapters: [_chapters/one.md]\n")
-    write("_chapters/one.md", "# One\n")
-    write("README.md", "# R\n")
-    files = SavedFiles([Path()], DocumentFinder())
-    assert seen(files) == ["one.md"]
-    save("README.md", "# R2\n")
-    assert seen(files) == []
-    save("_chapters/one.md", "# One, again\n")
-    assert seen(files) == ["one.md"]

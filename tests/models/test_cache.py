@@ -93,19 +93,6 @@ def test_a_reply_of_no_use_is_not_kept(server, cache):
     assert server.count == 2
 
 
-def test_a_kept_reply_that_is_of_no_use_any_more_is_asked_again(server, cache):
-    asker = Asked(server, cache)
-    old = asker.answer()
-    server.reply = "a new reply"
-
-    def read(text):
-        return refuse(text) if text == old else text
-
-    assert asker.answer(read=read) == "a new reply"
-    assert asker.answer(read=read) == "a new reply"
-    assert server.count == 2
-
-
 # Where the cache cannot be used
 
 

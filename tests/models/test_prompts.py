@@ -18,7 +18,6 @@ from lmm_core.models.prompts import (
     as_written,
     enclose,
     fields_in,
-    language_of,
     own_prompt,
     read_prompt,
 )
@@ -58,14 +57,6 @@ def test_only_what_is_wanted_is_asked(wanted):
     prompt = annotate_prompt(wanted)
     assert list(prompt.schema["properties"]) == list(wanted)
     assert [key for key in ("questions", "summary") if f"`{key}`" in prompt.system] == list(wanted)
-
-
-@pytest.mark.parametrize(
-    ("code", "language"),
-    [("", "the language of the text"), ("pt_BR", "Portuguese (pt_BR)"), ("tlh", "the language 'tlh'")],
-)
-def test_languages_have_names(code, language):
-    assert language_of(code) == language
 
 
 @given(st.lists(st.sampled_from(["<", "\\", "/", " ", "source", "SOURCE", ">", "notes", "x", "\n", "</source>"])))

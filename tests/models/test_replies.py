@@ -14,7 +14,6 @@ THOUGHTS = [
     "<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>",
     "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>",
     "<|channel>thought\nHm.\n<channel|>",
-    "<|im_start|>assistant\n<think>Hm.</think>",
 ]
 UNOPENED = ["Hm, first one.\n</think>\n\n", "Hm.[/THINK]\n", "Hm: ```python\nx\n</think>\n"]
 ENDS = [
@@ -23,9 +22,7 @@ ENDS = [
 ]  # fmt: skip
 TEXTS = [
     "The tag `<think>` opens, `</think>` closes.",
-    '```python\ntext.split("</think>")\n```',
     "```\n<think>\nHm.\n</think>\n```\n",
-    "A `<|im_end|>` ends a message.",
     '{"summary": "The tag <think> opens, </think> closes {}."}',
     " \n  indented\n\n",
     "",

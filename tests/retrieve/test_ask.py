@@ -120,7 +120,3 @@ def test_others_can_index_while_a_session_waits_for_a_question_and_ctrl_c_ends_i
         asked = [message["content"] for message in server.requests[-1]["messages"]]
     assert "Zebras have stripes" in asked[-1]
     assert asked[1:3] == ["When does the mean mislead?", "Stripes confuse flies [1]."]
-
-
-def test_a_context_without_passages_says_so(indexed_book):
-    assert ask("--no-model zzz")[0] == "(nothing was found)\n"

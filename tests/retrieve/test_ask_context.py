@@ -92,12 +92,6 @@ def test_exercises_come_where_they_were_hit_and_not_with_their_section():
     assert [one.types for one in asked.sources] == [("exercise",)]
 
 
-def test_the_same_text_in_two_places_comes_once():
-    made = material(f"# One\n\n{PROSE}\n", f"# Two\n\n{PROSE}\n")
-    context = build_context(found(made, list(made.passages.values())), 1000, words)
-    assert [one.titles for one in context.sources] == [("One",)]
-
-
 # Headers and merging
 
 

@@ -22,12 +22,10 @@ def let_through(text, size=10_000):
     [
         (r"So \(A[99]\) is [99].", r"So \(A[99]\) is."),
         ("So it is [1, 2] and [1;99].", "So it is [1, 2] and [1]."),
-        ("So it is [^1], in a range [1-2].", "So it is [1], in a range [1, 2]."),
         ("See [the page](http://made.up/x) or [a](javascript:alert(1)).", "See the page or a."),
         ("See [the part](#sec-a) and <https://ok.org>.", "See [the part](#sec-a) and <https://ok.org>."),
         ("See HTTPS://made.up/x or www.made.up now.", "See or now."),
         ("A `x[99]`\n\n```r\nx[99] <- 1\n```\n\nB [99]", "A `x[99]`\n\n```r\nx[99] <- 1\n```\n\nB"),
-        ("An [open bracket", "An [open bracket"),
         ("It lies in $[0, 1]$, see [1].", "It lies in $[0, 1]$, see [1]."),
         ("It costs $5 [99] or $10 [1] (and $x$).", "It costs $5 or $10 [1] (and $x$)."),
         ("**NO_ANSWER**\n\nIt is not there.", "It is not there."),

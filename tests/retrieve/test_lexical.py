@@ -89,7 +89,6 @@ def test_a_typing_error_finds_the_word():
     "question, words",
     [
         ("What is the difference between a mean and a median?", ["mean", "median"]),
-        ("Was ist der Erwartungswert?", ["erwartungswert"]),
         ("the", ["the"]),
     ],
 )
@@ -109,7 +108,7 @@ def test_an_annotated_question_that_is_asked_finds_its_section_first():
     assert best.passage.titles == ("Oaks",)
 
 
-@pytest.mark.parametrize("question", ["colour", "callout", "α", "normalising"])
+@pytest.mark.parametrize("question", ["colour", "callout", "α"])
 def test_other_spellings_find_the_text(question):
     made = material("# A\n\nThe color of a callout; a call-out with $\\alpha$ is normalized.\n")
     (best,) = rank(LexicalIndex(made, "english"), question, made.passages.values())
@@ -121,13 +120,3 @@ def test_a_question_is_covered_by_words_that_a_section_is_about():
     assert INDEX.covers("variance of a sum", passages)
     assert not INDEX.covers("variance in docker", passages)
     assert not INDEX.covers("xylophone", passages)
-
-
-def test_small_words_that_a_title_has_count_where_a_question_is_refused():
-    """The subject of `todo list` is nowhere, but the section is about lists."""
-    trees = "".join(f"# Tree {number}\n\nOaks, elms, firs.\n\n" for number in range(9))
-    made = material(f"{trees}# Lists\n\nA checkbox is ticked.\n\n# Forms\n\nA checkbox is ticked.\n")
-    index = LexicalIndex(made, "english")
-    sections = {one.titles[-1]: [one] for one in made.passages.values()}
-    assert index.covers("checkboxes in a todo list", sections["Lists"])
-    assert not index.covers("checkboxes in a todo list", sections["Forms"])

@@ -71,28 +71,3 @@ def test_a_section_of_an_image_alone_is_passed_over():
 def test_an_exercise_is_not_given_away():
     assert "Solution" not in first("distances of ordinal values")
     assert "Solution" in first("grade", type="exercise")
-
-
-def test_nothing_of_markup_is_left():
-    """Of Python-Markdown's admonitions, images, definitions of links, chunks and attributes."""
-    notes = material(
-        """# Oaks
-
-![](oak.png){ alt='An oak of many years' }
-
-???+ warning "Oaks are old"
-
-    An oak stands for [centuries], **if** nobody `cuts` it.{.x}
-
-  [centuries]: https://example.org/centuries
-
-{:start="2"}
-``` {python}
-#| echo: false
-count(oaks)
-```
-""",
-        size=2000,
-    )
-    text = first("why does an oak stand", notes=notes)
-    assert text == "An **oak** **stands** for centuries, if nobody cuts it.\n\n```\ncount(oaks)\n```"

@@ -1,7 +1,6 @@
 """A question with one name of a thing finds passages with another."""
 
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
-from lmm_core.retrieve.ranking.synonyms import OTHER_NAME
 from tests.commands import write
 from tests.indexing import found, lmm
 from tests.retrieve.materials import material, rank
@@ -57,12 +56,6 @@ def test_an_abbreviation_finds_the_long_form_alone():
     assert set(titles("SE")) >= {"Estimates", "Width", "Precision"}
     assert "Precision" in titles("what is the SE?")
     assert titles("precision of the SE")[0] == "Precision"
-
-
-def test_other_names_count_less_than_the_words_that_are_asked_for():
-    (meant,) = INDEX.meant("CI")
-    assert meant == {"ci": 1.0, "confid": OTHER_NAME / 2, "interv": OTHER_NAME / 2}
-    assert [one["ci"] for one in INDEX.meant("confidence interval")] == [OTHER_NAME, OTHER_NAME]
 
 
 def test_a_name_that_is_also_a_word_is_known_by_its_capitals():

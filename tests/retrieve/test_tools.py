@@ -121,13 +121,6 @@ def test_read_reads_it_and_says_what_is_around_it(notes):
     assert call(notes, "read", name="b-trees.md")["section"] == "trees"
 
 
-def test_the_next_section_leads_through_the_documents(notes):
-    assert call(notes, "next_section", section="linear#1")["section"] == "linear#2"
-    assert call(notes, "next_section", section="linear#1.1")["section"] == "linear#2"
-    assert call(notes, "next_section", section="linear#3")["section"] == "trees"
-    assert "nothing comes after 'trees'" in refused(notes, "next_section", section="trees")
-
-
 def test_mentions_counts_whole_words_whatever_their_case(notes):
     found = call(notes, "mentions", term="RESIDUALS")
     assert found["total"] == 5 and found["in_sections"] == 3
@@ -146,7 +139,7 @@ def test_an_unknown_section_is_answered_with_what_may_be_meant(notes):
     assert len(refused(notes, "read", name="x" * 100_000)) < 400
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../notes/a-linear.md", "config.toml"])
+@pytest.mark.parametrize("path", ["/etc/passwd", "../notes/a-linear.md"])
 def test_a_path_names_nothing(notes, path):
     for name, key in (("read", "name"), ("outline", "document"), ("next_section", "section")):
         assert "there is no document" in refused(notes, name, **{key: path})
@@ -170,11 +163,8 @@ def test_whatever_search_gives_is_a_name_to_read(notes):
     ("name", "arguments", "message"),
     [
         ("search", {}, "search needs the argument 'query'"),
-        ("search", {"query": " "}, "query is empty"),
         ("search", {"query": "x", "limit": 99}, "limit may be 20 at most"),
-        ("search", {"query": "x", "limit": True}, "limit has to be of type integer, not true"),
         ("search", {"query": "x", "path": "/etc"}, "search has no argument 'path'; it has query, type, limit"),
-        ("outline", {"part": 2}, "there is no part 2: there is 1"),
         ("grep", {}, "there is no tool 'grep'; there are search, outline, read"),
     ],
 )
@@ -208,22 +198,17 @@ def test_schemas_are_made_from_the_functions(notes):
 # A library that is shared
 
 
-@contextlib.asynccontextmanager
-async def shared(folder):
-    library = Library(load_project(folder / "-"), Models())
-    try:
-        yield library, Tools(library)
-    finally:
-        await library.close()
-
-
 def test_a_shared_library_lets_others_have_the_index_and_sees_what_they_do(notes):
     async def work():
-        async with shared(notes) as (_, tools):
+        library = Library(load_project(notes / "-"), Models())
+        tools = Tools(library)
+        try:
             assert (await tools.call("mentions", {"term": "elm"}))["total"] == 0
             with (notes / "b-trees.md").open("a") as file:
                 file.write(section("elm"))
             await asyncio.to_thread(lmm, "index notes -q")
             return await tools.call("mentions", {"term": "elm"})
+        finally:
+            await library.close()
 
     assert run(work())["total"] == 1

@@ -101,15 +101,6 @@ def test_what_was_embedded_before_an_error_is_kept(cache):
     assert again.seen == texts[2 * MOST_TEXTS :]
 
 
-def test_what_is_no_vector_is_an_error(cache):
-    class Broken(Lengths):
-        async def embed(self, texts):
-            return [[None, 1.0] for _ in texts]
-
-    with pytest.raises(ModelError, match="does not consist of numbers"):
-        embed(cached(Broken(), cache)[0], ["a"])
-
-
 # The file
 
 

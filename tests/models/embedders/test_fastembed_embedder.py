@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.fastembed_models import FastEmbedder, list_models, models_folder
-from lmm_core.models.names import ModelName, leads_outside, parse_name
+from lmm_core.models.names import ModelName, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import for_document, load_project
@@ -94,21 +94,6 @@ def test_a_folder_goes_from_the_projects_root_on(own_model, tmp_path):
         assert len(embed(embedder, "text")[0]) == 384
 
 
-@needs_model
-@pytest.mark.parametrize(
-    ("file", "data", "said"),
-    [
-        ("model.onnx", None, "lacks model.onnx"),
-        ("tokenizer.json", b"\xff" * 1000, r"fastembed/\./model cannot be used: .+"),
-        ("config.json", b'{"hidden_size": 100, "pad_token_id": 0}', "384 dimensions instead of 100"),
-    ],
-)
-def test_a_folder_that_cannot_be_used(own_model, file, data, said):
-    (own_model / file).unlink() if data is None else (own_model / file).write_bytes(data)
-    with pytest.raises(ModelError, match=said):
-        embed(FastEmbedder(name("./model")), "text")
-
-
 @pytest.mark.parametrize(
     ("model", "said"),
     [
@@ -119,19 +104,6 @@ def test_a_folder_that_cannot_be_used(own_model, file, data, said):
 def test_a_model_that_does_not_exist(model, said):
     with pytest.raises(ModelError, match=said):
         FastEmbedder(name(model))
-
-
-@pytest.mark.parametrize(
-    ("model", "outside"),
-    [
-        ("./../x", True),
-        ("/etc", True),
-        ("./link", True),
-    ],
-)
-def test_which_folders_lead_outside(model, outside, tmp_path):
-    (tmp_path / "link").symlink_to("/etc")
-    assert leads_outside(name(model), tmp_path) == outside
 
 
 def test_a_file_cannot_name_a_folder_outside(monkeypatch):

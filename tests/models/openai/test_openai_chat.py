@@ -77,22 +77,19 @@ def test_a_reply_and_what_it_cost():
     assert server.requests == [{"model": "m", "messages": messages, "max_tokens": 2000}]
 
 
-@pytest.mark.parametrize("most", [1, 8])
-def test_no_more_requests_at_once_than_allowed(most):
+def test_no_more_requests_at_once_than_allowed():
     with ModelServer(delay=0.03) as server:
-        answers(chat_at(server.url, max_concurrency=most), *[asked(str(number)) for number in range(12)])
+        answers(chat_at(server.url, max_concurrency=3), *[asked(str(number)) for number in range(12)])
     assert server.count == 12
-    assert server.most_at_once <= most
-    assert server.most_at_once > 1 or most == 1
+    assert 1 < server.most_at_once <= 3
 
 
 # Replies by a schema
 
 
-@pytest.mark.parametrize("status", [400])
-def test_a_server_without_schemas_is_asked_in_words_from_then_on(status):
+def test_a_server_without_schemas_is_asked_in_words_from_then_on():
     def fault(body, number):
-        return status if "response_format" in body else None
+        return 400 if "response_format" in body else None
 
     with ModelServer(fault=fault) as server:
         chat = chat_at(server.url)
@@ -103,10 +100,9 @@ def test_a_server_without_schemas_is_asked_in_words_from_then_on(status):
     assert chat.usage.requests == 2
 
 
-# What the model's context has no room for, in the words of llama.cpp, OpenAI, Mistral
+# What the model's context has no room for, in the words of OpenAI and Mistral
 TOO_LONG = [
-    {"code": 400, "message": "request (2524 tokens) exceeds the available context size (2048 tokens), try increasing it",
-     "type": "exceed_context_size_error", "n_prompt_tokens": 2524, "n_ctx": 2048},
+
     {"message": "Your input exceeds the limit of this model.", "type": "invalid_request_error", "param": "messages",
      "code": "context_length_exceeded"},
     {"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": "3051"},
@@ -136,7 +132,6 @@ def test_a_request_that_is_too_long_is_sent_once_and_the_setting_is_named(said):
         (400, {"error": {"message": f"who is {KEY}?\nWho?"}}, "error 400: who is (key)? Who?", False),
         (404, {}, "there is no such model or address at ", True),
         (429, {"error": {"message": "No", "code": "insufficient_quota"}}, "the server reports error 429: No", True),
-        (500, {"error": {"error": {"message": "model is loading"}}}, "error 500: model is loading", False),
         (500, [1], "the server reports error 500: ", False),
     ],
 )
@@ -160,17 +155,6 @@ def test_after_a_refused_key_nothing_more_is_asked():
     assert {str(error) for error in errors} == {"test/m: the server refuses the key (401): check $TEST_API_KEY"}
 
 
-def test_a_server_that_is_not_there_stops_the_run():
-    url = "http://127.0.0.1:1/v1"
-    [error] = answers(chat_at(url), asked())
-    assert (str(error), error.stop) == (f"test/m: {url} cannot be reached. Is the server running?", True)
-
-
-def test_an_address_that_is_none_is_an_error_of_the_model():
-    [error] = answers(chat_at("file:///etc"), asked())
-    assert isinstance(error, ModelError) and error.stop and "file:///etc" in str(error)
-
-
 # Errors of one request
 
 
@@ -191,10 +175,7 @@ def test_the_client_tries_again(status, failures):
             "the reply was cut off after 20 tokens: its limit (max_tokens = 2000) or the model's context was reached",
         ),
         (b'{"error": "model is loading"}', "model is loading"),
-        (b'{"choices": []}', "the reply does not follow the OpenAI protocol (no choices)"),
         (b"not JSON", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
-        (b"[" * 100_000, ""),
-        (body_with({"role": "assistant", "content": ""}), "the model's reply was empty"),
         (
             body_with({"role": "assistant", "content": "Hm.</think>"}),
             "the model's reply was empty: it sent nothing but its thoughts",
@@ -211,24 +192,14 @@ def test_a_reply_that_is_none(body, error):
 # Keys: where they go is in tests/attacks/test_keys.py
 
 
-@pytest.mark.parametrize(
-    ("key", "said"),
-    [
-        ("  ", "MISTRAL_API_KEY is not set"),
-        ("sk-one\nsk-two", "holds characters that no key has"),
-    ],
-)
-def test_a_key_that_is_none_is_refused_before_any_request(key, said, monkeypatch):
-    monkeypatch.setenv("MISTRAL_API_KEY", key)
-    with pytest.raises(ModelError, match=said) as error:
+def test_a_key_that_is_none_is_refused_before_any_request(monkeypatch):
+    monkeypatch.setenv("MISTRAL_API_KEY", "sk-one\nsk-two")
+    with pytest.raises(ModelError, match="holds characters that no key has") as error:
         OpenAIChat(ModelName("mistral", "small"), known_sources()["mistral"])
     assert error.value.stop
     assert "MISTRAL_API_KEY" in str(error.value) and "sk-" not in str(error.value)
 
 
-@pytest.mark.parametrize(("variable", "key"), [("", None), ("TEST_API_KEY", f" {KEY}\n")])
-def test_a_server_on_this_machine_needs_no_key(variable, key, monkeypatch):
-    if key:
-        monkeypatch.setenv(variable, key)
-    with ModelServer(reply="yes", key=KEY if key else None) as server:
-        assert answers(chat_at(server.url, variable), asked())[0].text == "yes"
+def test_a_server_on_this_machine_needs_no_key():
+    with ModelServer(reply="yes") as server:
+        assert answers(chat_at(server.url, ""), asked())[0].text == "yes"
