@@ -20,7 +20,7 @@ def results(folder, command, pandoc, env=None):
     file = write(f"{folder}/notes.md", NOTES)
     with chdir(folder):
         done = run(f"pandoc -F {command} notes.md -o notes.md", pandoc, env=env)
-    return done.returncode, done.stdout, done.stderr, text(file)
+    return done.returncode, done.stdout, done.stderr.replace(f"{folder}/".encode(), b""), text(file)
 
 
 @pytest.mark.slow
