@@ -23,7 +23,7 @@ from ..indexing.cutting.split import BlocksText
 from ..indexing.cutting.units import ChunkLimits
 from ..indexing.documents import Encoded, count_chunk_terms, language_of
 from ..indexing.encoding import VERSION, Encoder, EncodingModel
-from ..logging import ListLogger, LoggerBase
+from ..logging import LoggerBase
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, blank
 from ..markdown.edits import restore_originals
@@ -127,10 +127,8 @@ def cut_windows(text: str, docid: str, source: str, encoding: EncodingModel, lan
     language: default without one in the header, "" to recognize it"""
     blocks = without_anchors(parse_markdown_text(text))
     windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count_tokens, LEAST))]
-    return make_chunks(
-        windows, encoding, ANNOTATIONS, ListLogger(), docid=docid, source=source, rules=KnitRules(frozenset()),
-        language=language_of(blocks, language),
-    )  # fmt: skip
+    rules = KnitRules(frozenset())
+    return make_chunks(windows, encoding, ANNOTATIONS, docid, source, rules, language_of(blocks, language))
 
 
 def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..arguments import validated
-from ..logging import ConsoleLogger, LoggerBase
+from ..logging import LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, header_content
 from ..markdown.edits import restore_originals
 from ..markdown.metadata.keys import MESSAGE_KEYS, SETTINGS, find_key
-from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, sections, traverse
 from ..markdown.visibility import KnitRules, is_indexed, types_around
 from ..scan.documents.document import docid_in
 from ..scan.knit import slug, strip_metadata
@@ -72,24 +72,6 @@ class Chunk:
         return _hash_of(self.texts)
 
 
-@dataclass
-class _Place:
-    """The place of a section. `paths`: outermost first, down to its own (`1.2`); anchors: their heading identifiers."""
-
-    titles: list[str]
-    paths: list[str]
-    anchors: list[str]
-    level: int
-
-    @property
-    def anchor(self) -> str:
-        return self.anchors[-1] if self.anchors else ""
-
-    @property
-    def path(self) -> str:
-        return self.paths[-1] if self.paths else ""
-
-
 @validated
 def blocks_to_chunks(
     blocklist: Sequence[Block],
@@ -108,35 +90,24 @@ def blocks_to_chunks(
     properties. docid: used if the header has none; source: the file; language: the document's code. Parts with
     `skip: true` are left out."""
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
-    return make_chunks(
-        blocklist,
-        encoding_model,
-        model,
-        logger or ConsoleLogger(),
-        docid=docid_in(header_content(blocklist)) or docid,
-        source=source,
-        rules=rules or KnitRules(),
-        language=language,
-    )
+    docid = docid_in(header_content(blocklist)) or docid
+    return make_chunks(blocklist, encoding_model, model, docid, source, rules or KnitRules(), language)
 
 
 def make_chunks(
     blocks: Sequence[Block],
     encoding: EncodingModel,
     model: AnnotationModel,
-    logger: LoggerBase,
-    *,
     docid: str,
     source: str,
     rules: KnitRules,
-    language: str,
+    language: str = "",
 ) -> list[Chunk]:
     """Return a document's chunks; see `blocks_to_chunks`. docid: whatever the header says."""
     tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return []
-    base = {"docid": docid, "source": source}
-    base |= {"language": language} if language else {}
+    base = {"docid": docid, "source": source} | ({"language": language} if language else {})
     places = _places(tree)
     chunks: list[Chunk] = []
     counts: Counter[str] = Counter()
@@ -145,14 +116,13 @@ def make_chunks(
         page = _page(node) or page
         for content, own in _contents(node, rules):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
-            payload = base | _properties(node) | page | own | _place_payload(place, node, len(chunks), base["docid"])
-            annotations = annotations_of(node, place.titles, model)
+            payload = base | _properties(node) | page | own | place | _place_in_document(node, docid, len(chunks))
+            annotations = _annotations(node, place["titles"], model)
             chunks.append(_chunk(content, annotations, payload, encoding, counts))
     return chunks
 
 
 def _page(node: Node) -> dict[str, Any]:
-    """Return the page that begins at a node, if any."""
     page = 0 if isinstance(node, HeaderNode) else page_in(node.properties)
     return {PAGE: page} if page else {}
 
@@ -199,10 +169,7 @@ def _properties(node: Node) -> dict[str, Any]:
     properties_of_node: dict[str, Any] = {}
     for part in (node, *reversed(node.ancestors)):
         if isinstance(part, HeaderNode):
-            questions = part.get(QUESTIONS)
-            properties_of_node |= (
-                {QUESTIONS: questions} if questions is not None and QUESTIONS not in properties_of_node else {}
-            )
+            properties_of_node.setdefault(QUESTIONS, part.get(QUESTIONS))
             break
         properties = part.properties
         for key in properties:
@@ -218,7 +185,7 @@ def _properties(node: Node) -> dict[str, Any]:
     return {key: value for key, value in properties_of_node.items() if value is not None}
 
 
-def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
+def _annotations(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
     """Return a node's encoded metadata, a line per value. titles: path to the node."""
     parts = []
     for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
@@ -246,32 +213,35 @@ def _text(value: Any) -> str:
 # Places
 
 
-def _places(tree: HeadingNode) -> dict[int, _Place]:
-    places: dict[int, _Place] = {}
-    counts: dict[int, int] = {}
-    anchors: Counter[str] = Counter()
+def _places(tree: HeadingNode) -> dict[int, dict[str, Any]]:
+    """Return the place of each section for the payload, by the `id` of the node; paths and anchors outermost first."""
+    places: dict[int, dict[str, Any]] = {}
+    counts, anchors = Counter[int](), Counter[str]()
     titles = titles_paths(tree)
-    for node in traverse(tree):
-        if not isinstance(node, HeadingNode):
-            continue
-        above = places[id(node.parent)] if node.parent is not None else _Place([], [], [], 0)
-        around, names = above.paths, above.anchors
+    for node in sections(tree):
+        above = places.get(id(node.parent), {"section_path": [], "anchors": []})
+        paths, names = above["section_path"], above["anchors"]
         if node.heading is not None:
-            counts[id(node.parent)] = counts.get(id(node.parent), 0) + 1
-            number = str(counts[id(node.parent)])
-            around = [*around, f"{around[-1]}.{number}" if around else number]
+            counts[id(node.parent)] += 1
+            paths = [*paths, ".".join([*paths[-1:], str(counts[id(node.parent)])])]
             names = [*names, anchor_of(node.heading, anchors)]
-        places[id(node)] = _Place(titles[id(node)], around, names, node.level)
+        places[id(node)] = {
+            "titles": titles[id(node)],
+            "depth": node.level,
+            "section_path": paths,
+            "parent": paths[-1] if paths else "",
+            "anchor": names[-1] if names else "",
+            "anchors": names,
+        }
     return places
 
 
 def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
     """Return `titles_path` of all sections, by the `id` of the node."""
     paths: dict[int, list[str]] = {}
-    for node in traverse(tree):
-        if isinstance(node, HeadingNode):
-            above, title = paths.get(id(node.parent), []), node.written_title
-            paths[id(node)] = [*above, title] if title and title not in above[-1:] else above
+    for node in sections(tree):
+        above, title = paths.get(id(node.parent), []), node.written_title
+        paths[id(node)] = [*above, title] if title and title not in above[-1:] else above
     return paths
 
 
@@ -283,28 +253,13 @@ def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
     return name if explicit or anchors[name] == 1 else f"{name}-{anchors[name] - 1}"
 
 
-def _place_payload(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, Any]:
-    """Return a chunk's place for the payload; lines from 1, end included."""
+def _place_in_document(node: Node, docid: str, sequence: int) -> dict[str, Any]:
+    """Return a chunk's sequence and lines for the payload; lines from 1, end included."""
     start, end = _lines(node)
-    repeated = _repeated_lines(node)
-    return {
-        "titles": place.titles,
-        "depth": place.level,
-        "section_path": place.paths,
-        "parent": place.path,
-        "anchor": place.anchor,
-        "anchors": place.anchors,
-        "sequence": sequence,
-        "textid": f"{docid}.{sequence}",
-        "line_start": start,
-        "line_end": end,
-    } | ({"repeated": repeated} if repeated else {})
-
-
-def _repeated_lines(node: Node) -> int:
-    """Return the number of repeated lines at a chunk's start."""
+    place = {"sequence": sequence, "textid": f"{docid}.{sequence}", "line_start": start, "line_end": end}
     block = node.block if isinstance(node, TextNode) else None
-    return block.source[: block.repeated].lstrip().count("\n") if isinstance(block, ChunkBlock) else 0
+    repeated = block.source[: block.repeated].lstrip().count("\n") if isinstance(block, ChunkBlock) else 0
+    return place | ({"repeated": repeated} if repeated else {})
 
 
 def _lines(node: Node) -> tuple[int, int]:
@@ -324,20 +279,13 @@ def _hash(parts: Sequence[str]) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def document_chunks(
-    documents: Sequence[ParentDocument], docid: str, source: str, encoding: EncodingModel = EncodingModel.NONE
-) -> list[Chunk]:
+def document_chunks(documents: Sequence[ParentDocument], docid: str, source: str) -> list[Chunk]:
     """Return the companion collection's chunks: the texts that contain other chunks."""
     counts: Counter[str] = Counter()
     chunks = []
     for sequence, document in enumerate(documents):
-        payload = {
-            "docid": docid,
-            "source": source,
-            "titles": list(document.titles),
-            "sequence": sequence,
-            "line_start": document.line,
-            "line_end": document.line_end,
-        } | ({CONTEXT_SUMMARY: document.context_summary} if document.context_summary else {})
-        chunks.append(_chunk(document.text, " - ".join(document.titles), payload, encoding, counts))
+        payload = {"docid": docid, "source": source, "titles": list(document.titles), "sequence": sequence}
+        payload |= {"line_start": document.line, "line_end": document.line_end}
+        payload |= {CONTEXT_SUMMARY: document.context_summary} if document.context_summary else {}
+        chunks.append(_chunk(document.text, " - ".join(document.titles), payload, EncodingModel.NONE, counts))
     return chunks

@@ -95,25 +95,16 @@ def blocklist_encode(
     header, blocks = header_content(blocks), without_anchors(blocks)
     docid = docid_in(header) or docid
     opts = _split_options_of(header, project)
-    annotations = _annotation_model(project)
-    window = window_of(embedder, encoding)
-    sizes = default_sizes(opts, window) if window is not None and has_default_sizes(opts) else opts
-    split = transform(blocks, sizes, count=window.count if window is not None else None, logger=logger)
+    window = _window_of(embedder, encoding)
+    fitted = window if _has_default_sizes(opts) else None
+    sizes = _default_sizes(opts, fitted) if fitted else opts
+    split = transform(blocks, sizes, count=window.count if window else None, logger=logger)
     language = language_of(blocks, project.embeddings.language or quarto_language(project.root))
-    chunks = make_chunks(
-        split.blocks,
-        encoding,
-        annotations,
-        logger,
-        docid=docid,
-        source=source,
-        rules=project.rules,
-        language=language,
-    )
-    if window is not None and has_default_sizes(opts):
-        chunks = fit_annotations(chunks, window)
+    chunks = make_chunks(split.blocks, encoding, _annotation_model(project), docid, source, project.rules, language)
+    if fitted:
+        chunks = [chunk if fitted.holds_all(chunk.texts.dense) else _with_fewer(chunk, fitted) for chunk in chunks]
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
-    documents = document_chunks(split.documents, docid, source, EncodingModel.NONE)
+    documents = document_chunks(split.documents, docid, source)
     chunks = _link_documents(chunks, split.documents, documents)
     statistics = count_chunk_terms(chunks, project).packed()
     return Encoded(docid, source, chunks, documents, too_long, project.system, statistics)
@@ -134,28 +125,19 @@ def encode_passages(
     blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
 ) -> list[Chunk]:  # fmt: skip
     """Return only the chunks of `blocklist_encode`, under the headings that Pandoc sees."""
-    header, annotations = header_content(blocks), _annotation_model(project)
-    opts = _split_options_of(header, project)
-    return make_chunks(
-        transform(blocks, opts, logger=logger).blocks,
-        _plain_encoding(project),
-        annotations,
-        logger,
-        docid=docid_in(header) or docid,
-        source=source,
-        rules=project.rules,
-        language="",
-    )
+    header = header_content(blocks)
+    split = transform(blocks, _split_options_of(header, project), logger=logger).blocks
+    docid = docid_in(header) or docid
+    return make_chunks(split, _plain_encoding(project), _annotation_model(project), docid, source, project.rules)
 
 
 def _plain_encoding(project: Project) -> EncodingModel:
-    """Return the configured encoding, or the lexical one."""
     encoding = project.embeddings.encoding
     return EncodingModel.BM25 if encoding == DEFAULT else EncodingModel(encoding)
 
 
 def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
-    """Return a document's split options, given its header. Raise ConfigError."""
+    """Return a document's split options. Raise ConfigError."""
     return replace(split_options(project.split, header.get("split")), rules=project.rules)
 
 
@@ -163,8 +145,7 @@ def _annotation_model(project: Project) -> AnnotationModel:
     return AnnotationModel(project.embeddings.annotations, project.embeddings.own_annotations)
 
 
-def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
-    """Return an embedding model's window, or None if unknown or unused."""
+def _window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
     count: Count | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
     if embedder is None or count is None or not has_dense(encoding_to_qdrantembedding_model(encoding)):
         return None
@@ -199,25 +180,15 @@ def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
     options = [field.name for field in fields(opts) if field.name != "rules"]
     if unknown := [key for key in header if key not in options]:
         raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(options)})")
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
     setting = {name: getattr(opts, name) for name in options} | {"rules": opts.rules} | header
     try:
         return TypeAdapter(SplitOpts).validate_python(setting)
-    except ValueError as error:
-        raise ConfigError(f"`split`: {_first_problem(error)}") from None
-
-
-def _first_problem(error: ValueError) -> str:
-    """Return pydantic's first error in one line."""
-    from pydantic import ValidationError
-
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    if not first["loc"]:  # of several values
-        return str(first["ctx"]["error"])
-    return f"{first['loc'][0]}: {first['msg']}, not {first['input']!r:.60}"
+    except ValidationError as error:
+        first = error.errors()[0]
+        of_option = f"{first['loc'][0]}: {first['msg']}, not {first['input']!r:.60}" if first["loc"] else ""
+        raise ConfigError(f"`split`: {of_option or first['ctx']['error']}") from None  # or of several values
 
 
 # Files
@@ -303,26 +274,20 @@ class Window:
         return all(self.count(text) <= self.tokens for text in texts)
 
 
-def has_default_sizes(opts: SplitOpts) -> bool:
+def _has_default_sizes(opts: SplitOpts) -> bool:
     """Return True if texts are cut, at sizes that are not configured."""
     default = SplitOpts()
     return all(getattr(opts, name) == getattr(default, name) for name in ("size", "max_size", "overlap", "unit"))
 
 
-def default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
+def _default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
     """Return the options with a window's default sizes."""
     most = max(window.tokens - ANNOTATIONS, LEAST)
     return replace(opts, unit="tokens", size=min(SIZE, most), max_size=min(2 * SIZE, most))
 
 
-def fit_annotations(chunks: Sequence[Chunk], window: Window) -> list[Chunk]:
-    """Return the chunks, with fewer dense annotations where needed to fit.
-
-    The last lines are dropped first; lexical search uses all of them."""
-    return [chunk if window.holds_all(chunk.texts.dense) else _with_fewer(chunk, window) for chunk in chunks]
-
-
 def _with_fewer(chunk: Chunk, window: Window) -> Chunk:
+    """Return a chunk with as many lines of dense annotations as fit; lexical search uses all of them."""
     together = texts_to_encode(window.encoding, "", chunk.annotations).dense[-1] != ""
     room = window.tokens - (window.count(chunk.content) if together else 0)
     lines_left = _lines_within(chunk.annotations.split("\n"), room, window)

@@ -132,21 +132,17 @@ class Encoder:
             )
         if self.has_words and self.sparse is None:
             raise StoreError(f"{self.model} needs a sparse encoder.")
+        self.embedder = self.embedder if has_dense(self.model) else None
 
     @property
     def has_words(self) -> bool:
         """True if lexical search is possible."""
         return self.model in _WITH_SPARSE
 
-    @property
-    def has_meaning(self) -> bool:
-        """True if an embedding model is used."""
-        return has_dense(self.model)
-
     async def spec(self) -> VectorSpec:
         """Return the vectors of a collection. Raise ModelError."""
         dense: dict[str, int] = {}
-        if self.has_meaning and self.embedder is not None:
+        if self.embedder is not None:
             dense = {DENSE: len((await self.embedder.embed(["dimensions"]))[0])}
         return VectorSpec(
             dense if self.model in _WITH_DENSE else {},
@@ -160,14 +156,14 @@ class Encoder:
         return encoding | {
             "version": VERSION,
             "vectors": str(self.model),
-            "embedding": self.embedder.name if self.has_meaning and self.embedder else "",
+            "embedding": self.embedder.name if self.embedder else "",
             "sparse": self.sparse.name if self.has_words and self.sparse else "",
         }
 
     async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
         """Return the vectors of chunks by name. Raise ModelError."""
         by_chunk: list[dict[str, Vector]] = [{} for _ in texts]
-        if self.has_meaning and self.embedder is not None:
+        if self.embedder is not None:
             vectors = iter(await self.embedder.embed([text for chunk in texts for text in chunk.dense]))
             for vectors_of, chunk in zip(by_chunk, texts, strict=True):
                 dense = [next(vectors) for _ in chunk.dense]
@@ -187,7 +183,7 @@ class Encoder:
         compared: limited to the collection's vectors
         languages: for stemming"""
         by_text: list[dict[str, Vector]] = [{} for _ in texts]
-        if self.has_meaning and self.embedder is not None and compared != "words":
+        if self.embedder is not None and compared != "words":
             for vectors, dense in zip(by_text, await self._embed(self.embedder, texts), strict=True):
                 vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
         if self.has_words and self.sparse is not None and compared != "meaning":
@@ -206,9 +202,9 @@ class Encoder:
             raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None
 
 
-def is_earlier(identity: Mapping[str, Any] | None) -> bool:
-    """Return True for the identity of an earlier version; None is no collection."""
-    return identity is not None and _version(identity) < VERSION
+def is_earlier(identity: Mapping[str, Any]) -> bool:
+    """Return True for the identity of an earlier version."""
+    return _version(identity) < VERSION
 
 
 def is_later(identity: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,34 @@ Key = tuple[str, str]  # docid and section path
 _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
 
 
+class Placed:
+    """Text with a place in the notes."""
+
+    __slots__ = ()
+    docid: str
+    source: str
+    path: str
+    line_start: int
+    line_end: int
+
+    @property
+    def key(self) -> Key:
+        """The document and section, unique in a collection."""
+        return self.docid, self.path
+
+    @property
+    def name(self) -> str:
+        """The section's display name: `document#1.2`, or `document`."""
+        return f"{self.docid}#{self.path}" if self.path else self.docid
+
+    @property
+    def place(self) -> str:
+        """The place as `file:line-line`."""
+        return place(self.source, self.line_start, self.line_end)
+
+
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Placed):
     """An indexed chunk.
 
     path: section number (`1.2`, "" before the first heading)
@@ -50,30 +76,13 @@ class Passage:
     repeated: int = 0
     page: int = 0
 
-    @property
-    def key(self) -> Key:
-        return self.docid, self.path
-
-    @property
-    def section(self) -> str:
-        return section_name(self.key)
-
-    @property
-    def place(self) -> str:
-        """The place as `file:line-line`."""
-        return place(self.source, self.line_start, self.line_end)
-
     def scored(self, score: float) -> Passage:
-        """Return the passage with a score, three times as fast as `replace`."""
-        return Passage(
-            self.id, self.text, self.types, self.docid, self.source, self.titles, self.path, self.anchor, self.depth,
-            self.line_start, self.line_end, self.sequence, self.questions, score, self.language, self.repeated,
-            self.page,
-        )  # fmt: skip
+        """Return the passage with a score."""
+        return replace(self, score=score)
 
 
 @dataclass(slots=True)
-class Section:
+class Section(Placed):
     """A heading with everything under it.
 
     path: "" for a document, which begins with the text before its first heading
@@ -97,24 +106,9 @@ class Section:
     children: list[Section] = field(default_factory=list)
 
     @property
-    def key(self) -> Key:
-        """The docid and path, unique in a collection."""
-        return self.docid, self.path
-
-    @property
-    def name(self) -> str:
-        """The key as a text; see `section_name`."""
-        return section_name(self.key)
-
-    @property
     def title(self) -> str:
         """Its title, or the file's name."""
         return self.titles[-1] if self.titles else self.source
-
-    @property
-    def place(self) -> str:
-        """The place as `file:line-line`."""
-        return place(self.source, self.line_start, self.line_end)
 
     @property
     def page(self) -> int:
@@ -200,12 +194,6 @@ class Material:
         return before, siblings[at + 1] if at + 1 < len(siblings) else None
 
 
-def section_name(key: Key) -> str:
-    """Return a section's display name: `document#1.2`, or `document`."""
-    docid, path = key
-    return f"{docid}#{path}" if path else docid
-
-
 def section_address(section: Section | CitedSource) -> str:
     """Return the address of a section or source: `file#anchor`, or a document's file."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
@@ -250,7 +238,10 @@ def read_passage(point: ScoredPoint) -> Passage:
 def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> Material:
     """Build the material from points. order: sources in reading order; others follow by name."""
     ranks = {source: rank for rank, source in enumerate(order)}
-    rows = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
+    rows = [  # payloads take twice the memory
+        (read_passage(point), _texts(point.payload.get("section_path")), _texts(point.payload.get("anchors")))
+        for point in points
+    ]
     rows.sort(key=lambda row: (ranks.get(row[0].source, len(ranks)), row[0].source, row[0].docid, row[0].sequence))
     material = Material()
     for passage, paths, anchors in rows:
@@ -259,16 +250,10 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
     return material
 
 
-def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths of a passage's sections, outermost first, and their anchors."""
-    return _texts(payload.get("section_path")), _texts(payload.get("anchors"))
-
-
 def _add(material: Material, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> None:
-    """Put a passage into its section; see `_place`."""
+    """Put a passage into its section. paths, anchors: of the sections around it, outermost first."""
     section = _section_for(material, passage, ["", *paths], ["", *anchors])
     material.passages[passage.id] = passage
-    _extend(section, passage)
     material.types.update(passage.types)
     if SUMMARY in passage.types:
         section.summary = passage.text
@@ -289,14 +274,14 @@ def _give_questions(material: Material) -> None:
 
 
 def _section_for(material: Material, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
-    """Return a passage's section, created with its ancestors if missing."""
-    above = len(passage.titles) - len(paths) + 1  # number of titles of the document itself
+    """Return a passage's section, created with its ancestors if missing; all are extended to its lines."""
+    above = max(len(passage.titles) - len(paths) + 1, 0)  # number of titles of the document itself
     parent: Section | None = None
     for depth, path in enumerate(paths):
         key = (passage.docid, path)
         section = material.sections.get(key)
         if section is None:
-            titles = passage.titles[: max(above, 0) + depth]
+            titles = passage.titles[: above + depth]
             anchor = anchors[depth] if depth < len(anchors) else ""
             section = Section(
                 passage.docid, passage.source, path, titles, anchor, depth, passage.line_start, passage.line_end,
@@ -304,6 +289,8 @@ def _section_for(material: Material, passage: Passage, paths: Sequence[str], anc
             )  # fmt: skip
             (parent.children if parent else material.documents).append(section)
             material.sections[key] = section
+        section.line_start = min(section.line_start, passage.line_start)
+        section.line_end = max(section.line_end, passage.line_end)
         parent = section
     assert parent is not None
     return parent
@@ -326,14 +313,6 @@ def split_questions(text: str) -> list[str]:
 
         text = html.unescape(text)
     return [part for part in _BETWEEN.split(" ".join(text.split())) if part]
-
-
-def _extend(section: Section | None, passage: Passage) -> None:
-    """Extend the lines of all sections that contain a passage."""
-    while section is not None:
-        section.line_start = min(section.line_start, passage.line_start)
-        section.line_end = max(section.line_end, passage.line_end)
-        section = section.parent
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -369,12 +348,10 @@ def repeated(before: str, last: int, passage: Passage) -> int:
     """Return the length of the overlap, or the repeated table head, at a passage's start.
 
     last: the line where the text before ends"""
-    return (_overlap(before, passage) or _table_header(before, passage)) if _may_repeat(passage, last) else 0
-
-
-def _may_repeat(passage: Passage, last: int) -> bool:
-    """Return True if a passage starts in the line `last`, or is longer than its place."""
-    return passage.line_start <= last or passage.text.count("\n") > passage.line_end - passage.line_start
+    is_longer = passage.text.count("\n") > passage.line_end - passage.line_start
+    if passage.line_start > last and not is_longer:
+        return 0
+    return _overlap(before, passage) or _table_header(before, passage)
 
 
 def _overlap(before: str, passage: Passage) -> int:

@@ -304,11 +304,7 @@ class _Turn:
         if section is None or not start.isdigit():
             return None
         text = str(result["text"])
-        holding = (
-            source
-            for source in self.sources.values()
-            if (source.docid, source.path) == section.key and text in source.text
-        )
+        holding = (source for source in self.sources.values() if source.key == section.key and text in source.text)
         return next(holding, None) or CitedSource(
             len(self.sources) + 1, section.titles, section.docid, file, section.anchor, section.path, int(start),
             int(end) if end.isdigit() else int(start), (), section.depth, text,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..indexing.passages import SUMMARY, Key, Material, Passage, Section, merge, place
+from ..indexing.passages import SUMMARY, Key, Material, Passage, Placed, Section, merge
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .ranking.spans import Span, whole_span
@@ -28,7 +28,7 @@ MOST_TRIED = 200  # spans
 
 
 @dataclass(frozen=True, slots=True)
-class CitedSource:
+class CitedSource(Placed):
     """Consecutive passages of one section and the same types, as one text.
 
     number: for citation
@@ -51,11 +51,6 @@ class CitedSource:
     text: str
     ids: tuple[str, ...] = ()
     page: int = 0
-
-    @property
-    def place(self) -> str:
-        """The place as `file:line-line`."""
-        return place(self.source, self.line_start, self.line_end)
 
 
 @dataclass(frozen=True, slots=True)

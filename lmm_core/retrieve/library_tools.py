@@ -175,12 +175,12 @@ def _section_entry(section: Section) -> Result:
 
 def _hit_entry(passage: Passage, span: Span) -> Result:
     """Return a hit with its best span as text."""
-    rest = f"read {passage.id} gives the whole passage, read {passage.section} its section"
+    rest = f"read {passage.id} gives the whole passage, read {passage.name} its section"
     cut = {"cut": rest} if span.text != passage.text.strip() else {}
     page = {"page": passage.page} if passage.page else {}
     return {
         "id": passage.id,
-        "section": passage.section,
+        "section": passage.name,
         "titles": [one_line(title, TITLE) for title in passage.titles],
         "place": passage.place,
         **page,
