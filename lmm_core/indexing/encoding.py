@@ -323,9 +323,9 @@ def _sparse(project: Project) -> Bm25Encoder:
     return Bm25Encoder(project.embeddings.language)
 
 
-def embedding_source(encoder: Encoder | None, project: Project) -> ModelSource | None:
+def embedding_source(encoder: Encoder, project: Project) -> ModelSource | None:
     """Return the source of an encoder's embedding model, None for none."""
-    if encoder is None or encoder.embedder is None:
+    if encoder.embedder is None:
         return None
     return known_sources(project.sources).get(encoder.embedder.name.partition("/")[0])
 
@@ -333,9 +333,9 @@ def embedding_source(encoder: Encoder | None, project: Project) -> ModelSource |
 # Warnings
 
 
-def report_long(encoder: Encoder | None, too_long: int, logger: LoggerBase) -> None:
+def report_long(encoder: Encoder, too_long: int, logger: LoggerBase) -> None:
     """Report chunks that the embedding model truncates. too_long: their number"""
-    if too_long and encoder is not None and encoder.embedder is not None:
+    if too_long and encoder.embedder is not None:
         logger.warning(
             f"{counted(too_long, 'chunk')} with more than the {encoder.embedder.window} tokens that "
             f"{encoder.embedder.name} reads will be cut there. Choose a smaller max_size in [split], or the default "
@@ -343,9 +343,9 @@ def report_long(encoder: Encoder | None, too_long: int, logger: LoggerBase) -> N
         )
 
 
-def report_unfindable(encoder: Encoder | None, unasked: int, count: int, logger: LoggerBase) -> None:
+def report_unfindable(encoder: Encoder, unasked: int, count: int, logger: LoggerBase) -> None:
     """Warn if only questions and titles are encoded, and most texts have no questions. count: of chunks"""
-    if encoder and encoder.encoding is EncodingModel.SPARSE and 2 * unasked > count:
+    if encoder.encoding is EncodingModel.SPARSE and 2 * unasked > count:
         logger.warning(
             f"The encoding `sparse` finds texts by their titles and questions alone, but {unasked} of "
             f"{counted(count, 'chunk')} have no questions. Write some (`lmm rag`), or use `bm25`."

@@ -159,11 +159,6 @@ class Material:
         """The numbers of documents and sections, in words."""
         return f"{counted(len(self.documents), 'document')}, {counted(len(self.sections), 'section')}"
 
-    @property
-    def sources(self) -> list[str]:
-        """The files of the documents, in order."""
-        return [document.source for document in self.documents]
-
     @cached_property
     def ranks(self) -> Mapping[str, int]:
         """The position of each document, by docid."""

@@ -213,16 +213,10 @@ def state_of(records: Iterable[FileRecord]) -> str:
 
 
 def _record(point: ScoredPoint) -> FileRecord:
-    payload = point.payload
-    return FileRecord(
-        str(payload.get("source") or ""),
-        str(payload.get("docid")),
-        str(payload.get("fingerprint")),
-        int(payload.get("count", 0)),
-        float(payload.get("written", 0.0)),
-        str(payload.get("system") or ""),
-        str(payload.get("statistics") or ""),
-    )
+    source, docid, fingerprint = (str(point.payload.get(key) or "") for key in ("source", "docid", "fingerprint"))
+    system, statistics = (str(point.payload.get(key) or "") for key in ("system", "statistics"))
+    count, written = int(point.payload.get("count", 0)), float(point.payload.get("written", 0.0))
+    return FileRecord(source, docid, fingerprint, count, written, system, statistics)
 
 
 def write_record(store: VectorStore, collection: str, *records: FileRecord) -> None:

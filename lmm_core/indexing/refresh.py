@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -91,8 +90,8 @@ class Refresh:
     reader: NotesReader | WindowReader | None = None
     written: Callable[[Sequence[Point]], None] = lambda points: None
     repairs: bool = False
-    encoder: Encoder | None = field(default=None, init=False)
-    companion: Encoder | None = field(default=None, init=False)
+    encoder: Encoder = field(init=False)
+    companion: Encoder = field(init=False)
     records: dict[str, FileRecord] = field(default_factory=dict, init=False)
     anew: bool = field(default=False, init=False)
     collections: dict[str, str] = field(default_factory=dict, init=False)
@@ -100,8 +99,13 @@ class Refresh:
     _unasked: int = field(default=0, init=False)  # encoded without questions
     _named: dict[str, Path] = field(default_factory=dict, init=False)  # named files, by source
 
+    @property
+    def _collection(self) -> str:
+        return self.project.database.collection_name
+
     def __post_init__(self) -> None:
         self._source_of = cache(partial(name_from, self.project.root))
+        self._reader = self.reader or NotesReader(self.project, self.rules_of)
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -133,7 +137,7 @@ class Refresh:
         counts += await self._write_all(changed)
         report_unfindable(self.encoder, self._unasked, self._chunks, self.logger)
         if counts.documents and not self.dry_run:
-            await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
+            await asyncio.to_thread(write_statistics, self.store, self._collection)
         if self.collections and is_server(self.store):
             if not counts.documents:
                 raise StoreError("None of the files could be indexed: the index stays as it was.")
@@ -150,7 +154,7 @@ class Refresh:
                 pass
             raise
         await self._begin(docids)
-        if not self._is_embedding():
+        if self.encoder.embedder is None:
             self.expect(len(docids))
         counts = Counts()
         async for group in self._groups(documents):
@@ -175,7 +179,6 @@ class Refresh:
         for collection, encoder in self._encoders().items():
             if (identity := await asyncio.to_thread(self.store.metadata, collection)) is not None:
                 compare_identity(collection, identity, encoder.identity())
-        assert self.encoder is not None
         encoding, embedder = self.encoder.encoding, self.encoder.embedder
         document = blocklist_encode(
             blocks, self.project, self.logger, encoding=encoding, docid=docid, source=source, embedder=embedder
@@ -185,15 +188,13 @@ class Refresh:
         await self._begin(docids)
         report_long(self.encoder, document.too_long, self.logger)
         counts = await self._write([(document, "")])
-        await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
+        await asyncio.to_thread(write_statistics, self.store, self._collection)
         return counts
 
     async def _prepare(self) -> None:
         """Find encoders and records, and decide whether to rebuild."""
-        database = self.project.database
-        self.encoder = await self._make_encoder(database.collection_name, self.project.embeddings.encoding)
-        self.companion = await self._make_encoder(database.companion_collection, EncodingModel.NONE)
-        self.reader = self.reader or NotesReader(self.project, self.rules_of)
+        self.encoder = await self._make_encoder(self._collection, self.project.embeddings.encoding)
+        self.companion = await self._make_encoder(self.project.database.companion_collection, EncodingModel.NONE)
         self.anew = self.rebuild
         await asyncio.to_thread(self._read_records)
 
@@ -202,18 +203,14 @@ class Refresh:
         return make_encoder(self.project, self.models, identity or {}, encoding)
 
     def _encoders(self) -> dict[str, Encoder]:
-        assert self.encoder is not None and self.companion is not None
-        return {
-            self.project.database.collection_name: self.encoder,
-            self.project.database.companion_collection: self.companion,
-        }
+        return {self._collection: self.encoder, self.project.database.companion_collection: self.companion}
 
     def _read_records(self) -> None:
         """Read the records of indexed files. Raise StoreError, also if the collections differ.
 
         If a collection is missing or rebuilt, all files are recorded as begun first, since creating it would hide
         that."""
-        name = self.project.database.collection_name
+        name = self._collection
         with suppress(*[StoreError] if self.rebuild else []):  # damaged records are not needed for a rebuild
             self.records = read_records(self.store, name)
         collections = () if self.rebuild else self._encoders()
@@ -230,7 +227,7 @@ class Refresh:
 
     def _is_stored(self) -> bool:
         """Return True if all recorded chunks are stored. Raise StoreError if damaged."""
-        name = self.project.database.collection_name
+        name = self._collection
         recorded = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
         try:
             stored = self.store.count(name)
@@ -268,22 +265,19 @@ class Refresh:
         return record if record is not None and record.fingerprint == self._fingerprint(file) else None
 
     def _fingerprint(self, file: MarkdownFile) -> str:
-        assert self.reader is not None and self.encoder is not None
-        return self.reader.fingerprint(file, self.encoder)
+        return self._reader.fingerprint(file, self.encoder)
 
     def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Prepared]:
         """Yield the documents to write; invalid headers are reported."""
-        assert self.reader is not None and self.encoder is not None
         for file in documents:
-            if (document := self.reader.encode(file, self.encoder, self.logger)) is not None:
+            if (document := self._reader.encode(file, self.encoder, self.logger)) is not None:
                 self._chunks += len(document.chunks)
                 self._unasked += sum(not chunk.payload.get("questions") for chunk in document.chunks)
                 yield document, self._fingerprint(file)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
         """Return the ids of documents to write, by source."""
-        assert self.reader is not None
-        docids = {self._source_of(file.path): self.reader.docid(file) for file in documents}
+        docids = {self._source_of(file.path): self._reader.docid(file) for file in documents}
         return {source: docid for source, docid in docids.items() if docid is not None}
 
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Prepared]]:
@@ -291,7 +285,7 @@ class Refresh:
 
         With an embedding model, all are encoded first to know the amount, then written one by one, so that no embedding
         is lost on a failure."""
-        if self._is_embedding():
+        if self.encoder.embedder is not None:
             prepared = [*self._encode(documents)]
             report_long(self.encoder, sum(document.too_long for document, _ in prepared), self.logger)
             await self._report_sent([document for document, _ in prepared])
@@ -312,16 +306,15 @@ class Refresh:
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
         """Report the amount sent to a remote embedding model, beforehand."""
-        source = embedding_source(self.encoder, self.project)
-        if source is None or source.local or not documents:
+        source, embedder = embedding_source(self.encoder, self.project), self.encoder.embedder
+        if source is None or embedder is None or source.local or not documents:
             return
         changes, _ = await asyncio.to_thread(self._changes, documents)
-        assert self.encoder is not None and self.encoder.embedder is not None
         tokens = sum(count_tokens(text) for chunk in changes.new for text in chunk.texts.dense)
         if changes.new:
             self.logger.info(
                 f"{'would embed' if self.dry_run else 'embedding'} {counted(len(changes.new), 'chunk')} with "
-                f"{self.encoder.embedder.name}, about {tokens:,} tokens to {shown_address(source.base_url)}"
+                f"{embedder.name}, about {tokens:,} tokens to {shown_address(source.base_url)}"
             )
 
     async def _begin(self, docids: Mapping[str, str]) -> None:
@@ -330,7 +323,7 @@ class Refresh:
         docids: by source. Raise StoreError."""
         if self.dry_run:
             return
-        name, ids = self.project.database.collection_name, {*docids.values()}
+        name, ids = self._collection, {*docids.values()}
         begun = {source: record for source, record in self.records.items() if record.docid in ids}
         for source, docid in docids.items():
             before = self.records.get(source)
@@ -346,45 +339,35 @@ class Refresh:
         store = self.store
         changes, around = await asyncio.to_thread(self._changes, [document for document, _ in group])
         counts = replace(changes.counts, documents=len(group))
-        assert self.encoder is not None and self.companion is not None
         if self.dry_run:
             return counts
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, database.companion_collection, self.companion, around)
-        embedded = self.progress if self._is_embedding() else lambda count: None
+        is_embedding = self.encoder.embedder is not None
+        embedded = self.progress if is_embedding else lambda count: None
         self.written(await write_changes(store, database.collection_name, self.encoder, changes, embedded))
         embedded(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, database.companion_collection, around_gone)
         records = [_record(document, fingerprint) for document, fingerprint in group]
         await asyncio.to_thread(write_record, store, database.collection_name, *records)
-        if not self._is_embedding():
+        if not is_embedding:
             self.progress(len(group))
         return counts
 
-    def _is_embedding(self) -> bool:
-        return self.encoder is not None and self.encoder.embedder is not None
-
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
-        """Return the changes of documents, companion texts included."""
-        database = self.project.database
-        chunks = self._find_changes(database.collection_name, documents, [document.chunks for document in documents])
-        around = self._find_changes(
-            database.companion_collection, documents, [document.documents for document in documents]
-        )
-        return chunks, around
+        """Return the changes of documents, and of the companion texts."""
+        chunks = [chunk for document in documents for chunk in document.chunks]
+        around = [text for document in documents for text in document.documents]
+        companion = self.project.database.companion_collection
+        return self._find_changes(self._collection, documents, chunks), self._find_changes(companion, documents, around)
 
-    def _find_changes(
-        self, collection: str, documents: Sequence[Encoded], chunks: Iterable[Sequence[Chunk]]
-    ) -> Changes:  # fmt: skip
-        all_chunks = [*chain.from_iterable(chunks)]
+    def _find_changes(self, collection: str, documents: Sequence[Encoded], chunks: list[Chunk]) -> Changes:
         if self.store.metadata(collection) is None or (self.dry_run and self.anew):
-            return Changes(all_chunks, [], [], 0)
-        docids, sources = (
-            [document.docid for document in documents],
-            [document.source for document in documents if document.source],
-        )
-        return find_changes(self.store, collection, docids, sources, all_chunks)
+            return Changes(chunks, [], [], 0)
+        docids = [document.docid for document in documents]
+        sources = [document.source for document in documents if document.source]
+        return find_changes(self.store, collection, docids, sources, chunks)
 
     # Files gone or excluded
 
@@ -401,11 +384,7 @@ class Refresh:
         return left_out + removed
 
     def _report_gone(self) -> None:
-        sources = [
-            source
-            for source in read_records(self.store, self.project.database.collection_name)
-            if not source.startswith(STDIN) and is_gone(self.project.root / source)
-        ]
+        sources = [record.source for record in self._matching_records(is_gone)]
         if sources:
             self.logger.warning(
                 f"{counted(len(sources), 'indexed file')} {'is' if len(sources) == 1 else 'are'} gone "
@@ -420,18 +399,17 @@ class Refresh:
 
     def remove(self, is_meant: Callable[[Path], bool]) -> int:
         """Remove the chunks of matching files. Return their number. Raise StoreError."""
-        database = self.project.database
-        store, root = self.store, self.project.root
-        records = read_records(store, database.collection_name).items()
-        records_to_remove = [
-            record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)
-        ]
+        records = self._matching_records(is_meant)
         if self.dry_run:
-            return sum(record.count for record in records_to_remove)
-        removed = remove_files(store, database.collection_name, records_to_remove, database.companion_collection)
-        if records_to_remove:
-            write_statistics(store, database.collection_name)
+            return sum(record.count for record in records)
+        removed = remove_files(self.store, self._collection, records, self.project.database.companion_collection)
+        if records:
+            write_statistics(self.store, self._collection)
         return removed
+
+    def _matching_records(self, is_meant: Callable[[Path], bool]) -> list[FileRecord]:
+        records, root = read_records(self.store, self._collection).values(), self.project.root
+        return [record for record in records if not record.source.startswith(STDIN) and is_meant(root / record.source)]
 
 
 def _names(sources: Sequence[str]) -> str:

@@ -103,9 +103,9 @@ def index(
     exit_with_status(logger)
 
 
-def _say_how_to_compare(encoder: Encoder | None, project: Project) -> None:
+def _say_how_to_compare(encoder: Encoder, project: Project) -> None:
     """Print how to enable search by meaning if no embedding model is available."""
-    if encoder is None or encoder.embedder is not None:
+    if encoder.embedder is not None:
         return
     model = project.embeddings.dense_model
     is_named = project.embeddings.encoding == "default" and model not in (DEFAULT, NO_MODEL.source)
