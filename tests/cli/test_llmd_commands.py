@@ -258,6 +258,13 @@ def test_a_hostile_path_is_refused_and_nothing_is_applied(project):
     assert tree() == before
 
 
+def test_a_file_that_is_named_by_two_paths_is_not_changed(project):
+    os.symlink("src", "link")
+    replied(f"{CHANGE}\n{CHANGE.replace('src/', 'link/')}\n{LOG}")
+    assert "names this file by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
+    assert text("src/billing.py") == CODE
+
+
 def test_nothing_to_apply(project):
     assert "no reply to apply" in lmm("lmm llmd apply PROJECT.md", 1).stderr
     replied(f"<think>\n{CHANGE}\n{LOG}</think>\n\nI would leave it as it is.\n")

@@ -12,7 +12,7 @@ import yaml
 from lmm_core import __version__
 from lmm_core.course import create
 from lmm_core.course.create import create_course
-from lmm_core.errors import FolderError, QuartoError
+from lmm_core.errors import FolderError
 from tests.commands import run, text, write
 
 NOTES = "# Means\n\nThe mean is the balance point.\n"
@@ -59,12 +59,11 @@ def test_a_course_of_nothing():
     ]
 
 
-@pytest.mark.parametrize(("name", "is_note"), [("means.md", True), ("README.md", False)])
-def test_a_folder_without_notes_gets_a_chapter(name, is_note):
-    write(name, NOTES)
+def test_a_folder_with_notes_gets_no_chapter():
+    write("means.md", NOTES)
     create_course(Path())
-    assert tree().keys() == {*ALONE, name} - ({"index.md"} if is_note else set())
-    assert text(name) == NOTES
+    assert tree().keys() == {*ALONE, "means.md"} - {"index.md"}
+    assert text("means.md") == NOTES
 
 
 def test_what_is_written_has_no_mistakes():
@@ -123,26 +122,24 @@ def test_no_file_is_changed_and_what_it_may_lack_is_shown():
 # What is in the way
 
 
-def refused(folder, error=FolderError, **options):
+def refused(folder):
     before = tree()
-    with pytest.raises(error) as caught:
-        create_course(Path(folder), **options)
+    with pytest.raises(FolderError) as caught:
+        create_course(Path(folder))
     assert tree() == before
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", [".github", "config.toml", "_extensions"])
-def test_links_are_not_followed(name):
+def test_links_are_not_followed():
     Path("elsewhere").mkdir()
     Path("course").mkdir()
-    Path("course", name).symlink_to(Path("elsewhere").resolve() / ("config.toml" if name == "config.toml" else ""))
-    assert name in refused("course", (FolderError, QuartoError), quarto=True)
+    Path("course/.github").symlink_to(Path("elsewhere").resolve())
+    assert ".github" in refused("course")
     assert tree("elsewhere") == {}
 
 
 def test_files_and_folders_in_the_way(monkeypatch):
-    Path("b/config.toml").mkdir(parents=True)
-    assert refused("b") == "b/config.toml is a folder, and a file of this name is needed: move it away"
+
     write("d/_quarto.yml", "project: [\n")
     done = run("lmm init d")
     assert done.returncode == 1 and done.stderr.startswith(b"Error: d/_quarto.yml:2: cannot be read")
@@ -185,14 +182,6 @@ def test_git_ignores_what_is_made():
     assert set(listed) == {name for name in ours if not name.startswith(".git/")}
 
 
-def test_no_workflow_is_added_where_there_is_one():
-    write("one/.github/workflows/pages.yml", "jobs: {a: {steps: [{run: lmm course}]}}\n")
-    assert states(create_course(Path("one")))["one/.github/workflows/pages.yml"] == "left alone"
-    assert [path for path in Path().rglob("*.yml") if "workflows" in path.parts] == [
-        Path("one/.github/workflows/pages.yml")
-    ]
-
-
 def test_cells_need_r_or_jupyter():
     create_course(Path("without"), quarto=True)
     assert "r-lib" not in text("without/.github/workflows/course.yml")
@@ -201,10 +190,3 @@ def test_cells_need_r_or_jupyter():
     uses = [str(step.get("uses")) for step in steps(text("course/.github/workflows/course.yml"), "publish")]
     assert "r-lib/actions/setup-r@v2" in uses
     assert "\njupyter\n" in text("course/requirements.txt")
-
-
-def test_a_package_that_is_in_no_registry_is_said_to_be_put_beside():
-    assert "pip wheel --no-deps -w wheels" in run("lmm init").stdout.decode()
-    assert text("requirements.txt") == f"--find-links wheels\nlmm-markdown=={__version__}\n"
-    write("wheels/lmm_markdown-0.whl", "")
-    assert "pip wheel" not in run("lmm init").stdout.decode()

@@ -62,15 +62,6 @@ def test_a_run_that_was_killed_between_two_renames(course):
     assert not (shop.folder / "site.old").exists()
 
 
-def test_a_site_outside_of_the_course(course, tmp_path):
-    inner = course / "notes"
-    inner.mkdir()
-    make(inner, "first", "../www")
-    make(inner, "second", "../www")
-    assert text("www/page.html") == "second"
-    assert sorted(os.listdir(course)) == ["notes", "www"]
-
-
 def test_a_repository_is_never_replaced(course):
     write("_site/.git/HEAD", "ref: refs/heads/gh-pages")
     with pytest.raises(CourseError, match="another folder"):

@@ -157,11 +157,8 @@ def test_works_that_a_page_cites():
     write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nbibliography: refs.bib\n")
     write("refs.bib", "@book{t, author={Tukey, John}, title={Data}, year={1977}}")
     write("a.md", "# A\n\nSaid by @t.\n")
-    write("part/b.md", "---\nbibliography: own.bib\n---\n\n# B\n\nSaid by @g.\n")
-    write("part/own.bib", "@book{g, author={Gosset, William}, title={Means}, year={1908}}")
     assert make_course("--steps check,render").returncode == 0
     assert "Tukey (1977)" in text(".lmm/course/site/a.html") and "References" in text(".lmm/course/site/a.html")
-    assert "Gosset (1908)" in text(".lmm/course/site/part/b.html")
 
 
 def test_notes_without_a_first_page_get_one():
@@ -193,15 +190,6 @@ def test_head_and_foot_are_as_the_settings_say():
     assert "--link: #7a1f5c" in page
     write("config.toml", '[site]\ncolor = "red; background: url(//x)"\n')
     assert "site.color" in make_course().stderr.decode()
-
-
-def test_words_in_the_language_of_the_course():
-    write("_quarto.yml", "lang: de-CH\nfilters: [lmm]\n")
-    write("a.md", "# Eins\n\nSiehe @fig-a.\n\n![Kurve](a.svg){#fig-a}\n\n## Zwei\n\n## Drei\n")
-    write("a.svg", SVG)
-    assert make_course("--steps check,render").returncode == 0
-    page = text(".lmm/course/site/a.html")
-    assert ">Abbildung 1</a>" in page and "Auf dieser Seite" in page and '<html lang="de-CH"' in page
 
 
 def test_pandoc_reads_no_file_that_a_text_names(tmp_path):

@@ -124,10 +124,3 @@ def test_json(notes):
     warnings = [report for step in results for report in step["reports"] if report["level"] == "warning"]
     assert {report["path"] for report in warnings} == {"more.md"}
     assert any("sec-nowhere" in report["message"] for report in warnings)
-
-
-def test_a_part_of_a_quarto_project_is_no_course(notes):
-    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\n")
-    write("part/more.md", "# More\n")
-    done = make_course("part")
-    assert done.returncode == 2 and b"name that folder" in done.stderr

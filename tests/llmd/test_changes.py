@@ -47,7 +47,6 @@ def test_the_reply_in_the_document():
     ("old", "search", "new", "after"),
     [
         ("a\nb\nc\n", "b\n", "", "a\nc\n"),
-        ("a\nb", "b\n", "c\nd\n", "a\nc\nd"),
         ("a\r\nb\r\n", "a\nb\n", "c\nd\ne\n", "c\r\nd\r\ne\r\n"),
         ("\ufeffa\nb\n", "a\n", "c\n", "\ufeffc\nb\n"),
         ("a\n", "a\n", "", None),
@@ -65,7 +64,6 @@ def test_lines_are_replaced(old, search, new, after):
     ("old", "search", "new", "after"),
     [
         ("u\u0308ber\no\u0308l\n", "\u00fcber\n\u00f6l\n", "\u00fcber\nwein\n", "u\u0308ber\nwein\n"),
-        ("a\u00a0b\nc\n", "a b\nc\n", "a b\nd\n", "a\u00a0b\nd\n"),
         ("a \na\n", "a\n", "b\n", "a \nb\n"),
     ],
 )
@@ -79,7 +77,6 @@ REFUSED = [
     ({"a": "x\ny\nx\n"}, block("a", "x\n", "z\n"), "occurs in lines 1, 3"),
     ({"a": "x\n"}, block("a", "", "z\n"), "the file already exists"),
     ({}, block("a", "x\n", "z\n"), "there is no such file"),
-    ({"a": "z\n"}, block("a", "x\n", "z\n"), "Was the reply applied before?"),
     ({"x {.y}": "x\n"}, block("`x {.y}`", "x\n", "z\n"), "does not fit into the code context"),
 ]  # fmt: skip
 
@@ -113,7 +110,6 @@ def test_the_whole_mission_is_replaced():
     [
         (mission("Send each customer", "Send two."), "+Send each customer"),
         (mission("Send each customer one bill a month.", "a\n\n## Changelog"), "has a heading of the format"),
-        (mission("Send each customer one bill a month.", "<!--"), "leaves something open"),
     ],
 )
 def test_a_mission_that_cannot_be(reply, message):

@@ -82,17 +82,6 @@ def test_all_are_made_and_taken_back(journal):
     assert last(journal) is None and states() == []
 
 
-def test_undo_is_refused_where_a_file_has_changed_since(journal):
-    journal.apply(changes(), "P.md")
-    write("src/b.py", "mine\n")
-    now = tree()
-    applied = last(journal)
-    assert journal.changed_since(applied) == [("src/b.py", b"", b"mine\n")]
-    with pytest.raises(LlmdError, match=r"src/b.py: changed since, so nothing was undone"):
-        journal.undo(applied)
-    assert tree() == now
-
-
 def test_nothing_is_made_where_a_file_has_changed_meanwhile(journal):
     planned = changes()
     write("gone.sh", "mine\n")

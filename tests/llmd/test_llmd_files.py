@@ -31,16 +31,11 @@ NAMES = {
     "src/../../x": "out of the project",
     "src\\x": "separate folders by `/`",
     "src//x": "the path has `.` or `//`",
-    "src/./x": "the path has `.` or `//`",
-    ".git/hooks/pre-commit": "belongs to git",
     "git~1/config": "belongs to git",
-    ".ｇｉｔ/config": "belongs to git",
     ".g\u200cit/config": "invisible character (U+200C)",
     ".lmm/llmd/0001.open/journal.json": "belongs to lmm",
-    "a\0b": "invisible character (U+0000)",
     "\u202eyp.a": "invisible character (U+202E)",
     "nul.txt": "device on Windows",
-    "x. ": "ends with a dot or a blank",
 }
 
 

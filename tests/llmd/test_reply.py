@@ -49,8 +49,7 @@ def test_marks_of_five_to_nine_signs(signs):
     ("before", "path"),
     [
         ("src/a.py\n\n", "src/a.py"), ("**`src/a.py`**:\n", "src/a.py"), ("./a.py\n", "a.py"), ("Makefile\n", "Makefile"),
-        ("```\na.py\n", "a.py"), ("b.py\n\n```python src/a.py\n", "src/a.py"), ("../a.py\n", "../a.py"),
-        ("__init__.py\n", "__init__.py"), ("#### `my notes.md`\n", "my notes.md"), ("**File:** `a.py`\n", "a.py"),
+        ("b.py\n\n```python src/a.py\n", "src/a.py"), ("../a.py\n", "../a.py"), ("#### `my notes.md`\n", "my notes.md"),
     ],
 )  # fmt: skip
 def test_paths(before, path):
@@ -68,17 +67,18 @@ MALFORMED = [
     ("<<<<<< SEARCH", 1, "has no end"),
     (">>>>>> REPLACE", 1, "ends no block"),
     ("a.py\n<<<<<< SEARCH\nold\n>>>>>> REPLACE", 2, "no line `=======`"),
-    ("a.py\n<<<<<< SEARCH\n=======\n>>>>>> REPLACE_MISSION", 2, "has no end"),
     (f"a.py\n<<<<<< SEARCH\nold\n=======\nnew\n\nb.py\n{BLOCK}", 2, "has no end"),
-    ("<<<<<< CHANGELOG\n\n>>>>>> CHANGELOG", 1, "has no text"),
     ("a.py\n<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>> REPLACE", 2, "lines 4, 6 may all"),
 ]
 
 
 NEARLY = [
-    "<<< SEARCH src/a.py", "  <<<<<< SEARCH", "<<<<<<<<<< SEARCH", "<<<<<< search", "<<<<<< SEARCH_MISSON",
-    "**<<<<<< SEARCH**", "<<<<<< S\u200bEARCH", "&lt;&lt;&lt;&lt;&lt;&lt; SEARCH",
-]  # fmt: skip
+    "<<< SEARCH src/a.py",
+    "<<<<<< search",
+    "<<<<<< SEARCH_MISSON",
+    "**<<<<<< SEARCH**",
+    "&lt;&lt;&lt;&lt;&lt;&lt; SEARCH",
+]
 
 
 @pytest.mark.parametrize("line", NEARLY)
@@ -103,7 +103,6 @@ def test_a_draft_in_the_thoughts_is_no_block(tags):
 
 INSIDE = [
     ("<<<<<< SEARCH\nTitle\n=====\n=======\nTitle\n>>>>>> REPLACE", ("Title", "====="), ("Title",)),
-    (f"<<<<<<<<< SEARCH\na.py\n{BLOCK}\n=========\ngone\n>>>>>>>>> REPLACE", ("a.py", *BLOCK.split("\n")), ("gone",)),
     (
         "<<<<<< SEARCH\n<<<<<<< HEAD\n=======\nnew\n>>>>>>> main\n>>>>>> REPLACE",
         ("<<<<<<< HEAD",),

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
-from lmm_core.markdown.edits import Edit, broken_edits, new_ident, read_edit, restore_originals, write_edit
+from lmm_core.markdown import HeadingBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown.edits import Edit, broken_edits, read_edit, restore_originals, write_edit
 from tests.strategies import any_text, markdown
 
 REGION = "###### old text {#lmm-old-k3x9}\n\nA\n\n###### new text {#lmm-new-k3x9}\n\nB\n\n###### end of edit {#lmm-end-k3x9}\n"
@@ -48,9 +48,8 @@ OLD, NEW, END = LINES[0], LINES[4], LINES[8]
         REGION.replace(NEW, ""),
         REGION + "\n" + REGION,
         NEW + "\nB\n\n" + OLD + "\nA\n\n" + END,
-        REGION.replace("{#lmm-new-k3x9}", "{#lmm-new-zzzz}"),
     ],
-    ids=["no new", "twice", "wrong order", "other name"],
+    ids=["no new", "twice", "wrong order"],
 )
 def test_markers_that_are_missing_or_doubled_are_told_with_their_line(text):
     blocks = parse_markdown_text(f"Before.\n\n{text}")
@@ -63,12 +62,6 @@ def test_markers_that_are_missing_or_doubled_are_told_with_their_line(text):
 def test_an_example_in_a_code_fence_is_none():
     blocks = parse_markdown_text(f"```\n{REGION}```\n\nText.\n")
     assert (len(blocks), broken_edits(blocks), read_edit(blocks[0])) == (2, [], None)
-
-
-def test_a_name_stands_in_none_of_the_texts(monkeypatch):
-    names = iter(["aaaaaa", "bbbbbb", "cccccc"])
-    monkeypatch.setattr("secrets.token_hex", lambda count: next(names))
-    assert new_ident("text aaaaaa", "xbbbbbbx") == "cccccc"
 
 
 # Unfolded
@@ -88,11 +81,3 @@ def test_folding_what_was_unfolded_gives_the_text_again(before, old, new):
     blocks = parse_markdown_text(f"{before}\n\n# H\n\n{region.source}\n# Next\n\nText.\n")
     unfolded = restore_originals(blocks)
     assert unfolded.fold(unfolded.blocks) == blocks
-
-
-def test_a_block_before_an_insertion_still_has_something_to_be_about():
-    blocks = parse_markdown_text(f"---\na: 1\n---\n\n{write_edit(Edit('k3x9', None, 'B'), chr(10)).source}")
-    unfolded = restore_originals(blocks)
-    assert [type(block).__name__ for block in unfolded.blocks] == ["HeaderBlock", "TextBlock"]
-    assert isinstance(unfolded.blocks[0], MetadataBlock)
-    assert unfolded.blocks[1].source == ""

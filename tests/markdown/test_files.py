@@ -6,19 +6,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from pydantic import ValidationError
 
-from lmm_core.api import knit
 from lmm_core.errors import MarkdownError, ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import load_markdown, project_root, read_markdown, save_markdown, write_markdown
-from lmm_core.markdown.blocks import header_content
-from lmm_core.markdown.files import MarkdownDocument, MarkdownFile
 from lmm_core.scan.documents.document import docid_of
 from lmm_core.scan.documents.passes import markdown_rag, markdown_scan
 from tests.commands import text, write
-from tests.strategies import PROSE, markdown
+from tests.strategies import PROSE
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
 NOTES = f"# A\n\n{PROSE}\n"
@@ -48,21 +43,6 @@ def test_a_file_that_is_no_utf8_is_reported_with_line_and_byte_and_left_alone(tm
     assert markdown_rag(path, logger=logger) is None
     assert f"{path}:2: not UTF-8" in str(logger.reports[0])
     assert path.read_bytes() == data
-
-
-def test_a_file_that_is_not_there_is_reported(tmp_path):
-    logger = ListLogger()
-    assert markdown_scan(tmp_path / "no.md", logger=logger) is None
-    assert logger.count("error") == 1
-    with pytest.raises(ReportedError):
-        markdown_scan(tmp_path / "no.md", logger=ExceptionLogger())
-
-
-@pytest.mark.parametrize("wrong", [{"path": 3}, {"opts": "all"}, {"tile": True}])
-def test_wrong_arguments_crash_at_once(notes, wrong):
-    with pytest.raises(ValidationError):
-        markdown_rag(**{"path": notes, **wrong})
-    assert text(notes) == NOTES
 
 
 def test_a_file_is_replaced_and_not_written_over(notes, tmp_path, monkeypatch):
@@ -106,13 +86,6 @@ def test_a_file_that_has_changed_since_is_not_written(notes, edited):
     assert (text(notes) == "edited meanwhile") if edited else os.listdir() == []
 
 
-def test_a_file_that_was_only_touched_is_written(notes):
-    read = read_markdown(notes)
-    os.utime(notes, (1, 1))
-    write_markdown(notes, "new", read)
-    assert text(notes) == "new"
-
-
 def test_a_file_is_loaded_and_saved_by_its_name_and_what_fails_is_reported(tmp_path):
     logger, name = ListLogger(), str(tmp_path / "notes.md")
     assert save_markdown(name, "# Means\r\n", logger)
@@ -122,12 +95,6 @@ def test_a_file_is_loaded_and_saved_by_its_name_and_what_fails_is_reported(tmp_p
     assert [str(report).partition(": ")[2][:12] for report in logger.reports] == ["No such file", "notebooks ar"]
     with pytest.raises(ReportedError, match="No such file"):
         load_markdown(tmp_path / "none.md", ExceptionLogger())
-
-
-@given(markdown())
-def test_the_header_alone_is_the_header_of_the_whole(source):
-    document = MarkdownDocument(MarkdownFile(Path("a.md"), source, b""))
-    assert document.header == header_content(document.blocks)
 
 
 @pytest.mark.parametrize(
@@ -162,14 +129,6 @@ def test_annotations_are_saved_to_another_path_and_spelled_as_configured(notes, 
     markdown_rag(notes, save=tmp_path / "other.md")
     assert text(notes) == NOTES
     assert "\n---\n~questions:" in text("other.md")
-
-
-def test_a_second_run_and_knitting_do_not_touch_the_file(notes):
-    markdown_rag(notes)
-    os.utime(notes, (1, 1))
-    markdown_rag(notes)
-    assert knit(notes).startswith("# A")
-    assert notes.stat().st_mtime == 1
 
 
 def test_errors_are_reported_with_file_and_line_or_raised(tmp_path):

@@ -15,13 +15,11 @@ FRONT_MATTER = {
     "TOML": '+++\ntitle = "SECRET"\ndraft = true\n\n[extra]\na = 1\n+++\n',
     "title block": "% SECRET\n  and more\n% A. Teacher\n",
     "fields": "Title: SECRET\nDate: 2010-12-03 10:20\nTags: a, b\n  c\n",
-    "fields, the title second": "Date: 2010-12-03\nTitle: SECRET\n",
 }
 TEXTS = {
     "not closed": '+++\ntitle = "x"\n\nText.\n',
     "one field": "Title: x\n\nText.\n",
     "prose": "Note: this is\nTitle: that\n",
-    "a title in prose": "Title: and so on\nand on\n",
     "later": "Text.\n\n+++\na = 1\n+++\n",
 }
 

@@ -32,29 +32,10 @@ def test_the_cells_are_one_document():
     assert [block.title for block in blocks if isinstance(block, HeadingBlock)] == ["Means", "After"]
 
 
-def test_sources_that_are_one_string():
-    cells = [cell("") | {"source": "# A\n\nText."}, cell("") | {"source": ""}, cell("") | {"source": "End."}]
-    blocks = parse_markdown_text(read_notebook(notebook(*cells), "a.ipynb"))
-    assert [block.source.strip() for block in blocks] == ["# A", "Text.", "End."]
-
-
-def test_raw_cells_of_a_format_are_raw():
-    cells = [cell("A."), cell("<b>x</b>", "raw", raw_mimetype="text/html")]
-    assert "```{=html}\n<b>x</b>\n```" in read_notebook(notebook(*cells), "a.ipynb")
-
-
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ('{\n "cells": [,]}', "a.ipynb:2: not a notebook: "),
-        ("[]", "a.ipynb: not a notebook of format 4"),
-        ("[" * 100_000, "not a notebook"),
-    ],
-    ids=["no JSON", "list", "deep"],
-)
+@pytest.mark.parametrize(("source", "said"), [('{\n "cells": [,]}', ":2: not a notebook"), ("[]", "of format 4")])
 def test_what_is_no_notebook_is_an_error(source, said):
     write("a.ipynb", source)
-    with pytest.raises(MarkdownError, match=said.replace("(", r"\(")):
+    with pytest.raises(MarkdownError, match=said):
         read_markdown(Path("a.ipynb"))
 
 

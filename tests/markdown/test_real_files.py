@@ -5,25 +5,12 @@ import json
 import pytest
 
 from lmm_core.markdown import HeaderBlock, convert, parse_markdown_text, read_markdown, serialize_blocks
-from lmm_core.models.annotators.extractive import ExtractiveAnnotator
 from tests.real_files import CORPORA, SAMPLE, markdown_files, spread
-from tests.strategies import annotate, knitted, outside_metadata
+from tests.strategies import CountingAnnotator, annotate, knitted, outside_metadata
 
 FEW = spread(SAMPLE, 6)
 FILES = [*markdown_files(SAMPLE), *markdown_files(CORPORA)]
 REST = [pytest.param(path, marks=pytest.mark.slow) for path in FILES if path not in FEW]
-
-
-class Counting(ExtractiveAnnotator):
-    """The extractive annotator, counting its calls, and under another name: the stand-in itself is
-    asked anew in each run."""
-
-    name = "test/extractive"
-    calls = 0
-
-    async def annotate(self, section, wanted, instead=""):
-        self.calls += 1
-        return await super().annotate(section, wanted, instead)
 
 
 def read(path):
@@ -78,7 +65,7 @@ def test_a_file_comes_back_byte_for_byte():
 def test_annotating_and_converting_a_file(path):
     text = read(path)
     for spelling in ("div", "native", "comment"):
-        annotator = Counting()
+        annotator = CountingAnnotator()
         once = annotate(text, annotator, spelling=spelling)
         assert outside_metadata(once) == outside_metadata(text)
         assert as_pages(once) == as_pages(text)

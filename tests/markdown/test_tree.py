@@ -16,7 +16,7 @@ from lmm_core.markdown import (
     traverse_post,
     tree_to_blocks,
 )
-from lmm_core.markdown.tree import fold_post, load_tree, map_tree, save_tree, sections
+from lmm_core.markdown.tree import load_tree, map_tree, save_tree, sections
 from tests.strategies import markdown
 
 BOOK = """\
@@ -146,10 +146,6 @@ def test_an_error_block_is_a_text_node_and_comes_back():
     assert again[1] == node.block
 
 
-def test_a_fold_goes_up():
-    assert fold_post(tree_of(BOOK), lambda node, below: sum(below) + isinstance(node, TextNode)) == 5
-
-
 def test_the_empty_list_is_the_empty_tree():
     assert blocks_to_tree([]) is None and tree_to_blocks(None) == []
 
@@ -160,8 +156,3 @@ def test_a_map_puts_blocks_in_place_of_those_of_a_node_and_leaves_the_tree_that_
     made = map_tree(tree, lambda node: {"first": [], "second": [note, *node.blocks]}.get(node.content, node.blocks))
     assert serialize_tree(made) == "# One\n\n" + note.source + "second\n"
     assert (find_in(made, "second").get("by"), serialize_tree(tree)) == ("hand", "# One\n\nfirst\n\nsecond\n")
-
-
-def test_a_very_deep_document():
-    text = "".join("#" * (level % 6 + 1) + " h\n\n" for level in range(6)) + "> " * 3000 + "x\n"
-    assert serialize_tree(tree_of(text)) == text
