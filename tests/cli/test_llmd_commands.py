@@ -231,16 +231,6 @@ def test_apply_and_undo(project):
     assert "there is nothing to undo" in lmm("lmm llmd undo PROJECT.md", 1).stderr
 
 
-def test_a_file_is_deleted_and_comes_back_with_its_mode(project):
-    os.chmod("src/billing.py", 0o755)
-    replied(f"src/billing.py\n<<<<<< SEARCH\n{CODE}=======\n>>>>>> REPLACE\n\n{LOG}")
-    done = lmm("lmm llmd apply PROJECT.md -y")
-    assert "+++ /dev/null" in done.stdout
-    assert not Path("src/billing.py").exists() and not document().files
-    lmm("lmm llmd undo PROJECT.md")
-    assert (text("src/billing.py"), os.stat("src/billing.py").st_mode & 0o777) == (CODE, 0o755)
-
-
 @pytest.mark.parametrize(("answer", "applied"), [("y\n", True), ("n\n", False)])
 def test_it_asks(project, answer, applied):
     replied(f"{CHANGE}\n{LOG}")

@@ -194,13 +194,6 @@ def test_without_the_key_nothing_of_the_model_is_lost(model, notes, monkeypatch)
     assert "extractive" not in text("notes.md")
 
 
-def test_a_model_without_its_key(notes):
-    for options, status in (("", 1), ("--dry-run", 2)):
-        done = lmm(f"lmm rag {options} --model mistral/small notes.md", status)
-        assert "MISTRAL_API_KEY is not set" in done.stderr
-    assert "questions" not in text("notes.md")
-
-
 # What is asked again
 
 

@@ -30,9 +30,6 @@ def test_a_plan(indexed_book):
     assert shown.count("\nEvening ") == 3 and len(shown.splitlines()) < 50
     data = json.loads(lmm('toc --json --plan "drei Abende"')[0])
     assert len(data["sessions"]) == data["time"]["sessions"] == 3
-    shown = lmm('toc --plan "two hours, only residuals"')[0]
-    assert "Residuals" in shown and "The lady and the tea" not in shown
-    assert "excludes --level" in lmm('toc --plan "one day" --level 2', status=2)[1]
     assert "say how much time" in lmm('toc --plan " "', status=2)[1]
 
 
@@ -58,9 +55,7 @@ def test_cards_need_no_index_and_are_named_after_the_course(sample_book):
     assert told.endswith("\nsample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n")
     assert not (sample_book / ".lmm").exists()
     assert "01-data.apkg: 8 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
-    first = "# A short course in introductory statistics\n"
-    assert lmm("cards sample-book --format md")[0].startswith(first)
-    assert lmm("cards sample-book/01-data.md --format md")[0].startswith(first)
+    assert lmm("cards sample-book --format md")[0].startswith("# A short course in introductory statistics\n")
     write("course/notes.md", "::: exercise\nWhat is it?\n:::\n")
     assert lmm("cards course --format md")[0].startswith("# course\n")
     write("course/index.md", "---\ntitle: ../../Woods::Oaks\n---\n")
@@ -71,10 +66,8 @@ def test_cards_need_no_index_and_are_named_after_the_course(sample_book):
 def test_cards_that_cannot_be_made(monkeypatch):
     write("plain.md", "# T\n\nText alone.\n")
     assert "No cards: there are no annotated questions" in lmm("cards plain.md", status=1)[1]
-    assert "no such file or folder" in lmm("cards nowhere", status=2)[1]
     write("notes.md", "::: exercise\nWhat is it?\n:::\n")
     assert "over its own source" in lmm("cards notes.md -o notes.md", status=2)[1]
-    assert "the folder no does not exist" in lmm("cards notes.md -o no/where.md", status=2)[1]
     monkeypatch.delitem(sys.modules, "lmm_core.study.anki", raising=False)
     monkeypatch.setitem(sys.modules, "genanki", None)
     told = lmm("cards notes.md --format anki", status=1)[1]
@@ -85,4 +78,3 @@ def test_the_contents_of_files_need_no_index():
     write("oaks.md", "# Oaks\n\nAn oak is a tree.\n\n## Roots\n\nThey are deep.\n")
     shown = lmm("toc oaks.md")[0]
     assert "Oaks" in shown and "Roots" in shown and not Path(".lmm").exists()
-    assert "--plan excludes FILES" in lmm("toc oaks.md --plan 'one hour'", status=2)[1]
