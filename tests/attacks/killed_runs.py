@@ -38,13 +38,12 @@ class Commands:
         self.process.wait(30)
         self.process.stdout.close()
 
-    def run(self, *arguments, at=None, end="kill", count="all"):
+    def run(self, *arguments, at=None, end="kill"):
         """Run `lmm ARGUMENTS` in the working folder until its `at`-th write (from 0) and end it
-        there: `kill` by SIGKILL; otherwise by an error, of the store, of a full disk, or by
-        Ctrl-C. count: `all` writes, or `records`: those alone that say that a file is done.
+        there: `kill` by SIGKILL; otherwise by an error, of the store, of a full disk, or by Ctrl-C.
         Returns its exit status (-9 where it was killed), what it said, and how many writes it
         had come to."""
-        job = {"arguments": arguments, "at": at, "end": end, "count": count}
+        job = {"arguments": arguments, "at": at, "end": end}
         job |= {"folder": os.getcwd(), "environment": dict(os.environ)}
         print(json.dumps(job), file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
@@ -100,12 +99,6 @@ class Writes:
         self._count_requests()
         self._tear_files()
         sys.addaudithook(self._audit)
-
-    def count_records(self):
-        """Count the writes that say of a file that its points are in place."""
-        from lmm_core.indexing import refresh
-
-        refresh.write_record = self._before(refresh.write_record)
 
     def _batches(self, things, size):
         for batch in _small_batches(things, size):
@@ -196,7 +189,7 @@ def command(job, writes):
         os.environ.clear()
         os.environ.update(job["environment"])
         sys.argv = ["lmm", *job["arguments"]]
-        writes.count_all() if job["count"] == "all" else writes.count_records()
+        writes.count_all()
         main()
         status = 0
     except SystemExit as error:

@@ -1,8 +1,8 @@
-"""An index after runs that were ended at any moment, by a kill, an error or a power cut, while files
-went back, moved and went away.
+"""An index after runs that were ended at any write, by a kill or an error, while files went
+back, moved and went away.
 
 What counts is the next run that comes to its end: after it the index is the one that is made
-from nothing of the same files. Moments are counted, not timed (`killed_runs`, `power_cuts`).
+from nothing of the same files. Moments are counted, not timed (`killed_runs`).
 """
 
 import json
@@ -18,16 +18,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, database_at
-from lmm_core.crawl.search import Indexes
 from lmm_core.indexing.collection import project_store
 from lmm_core.indexing.records import FILES
-from lmm_core.models.chat import run as run_async
-from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.search import search_points
-from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.attacks.killed_runs import ENDS, Commands
-from tests.attacks.power_cuts import record
 from tests.commands import text, write
 from tests.crawl.indexed import page
 from tests.indexing import document, lmm, without_time
@@ -76,26 +70,14 @@ class Lmm:
 
     def found(self, word):
         """Return the results of a search."""
-        project = load_project(None)
-        store = project_store(project)
-
-        async def search():
-            return await search_points(await open_library(project, Models(), store), word, 6, print)
-
-        try:
-            return run_async(search())
-        finally:
-            store.close()
+        return lmm(f"search {word} --json")[0]
 
 
-class Md:
+class Md(Lmm):
     """`lmm md-index --root docs`"""
 
     command, options = ("md-index", "--root", "docs"), ((),)
     root, folder, files = Path(".md_index"), Path(".md_index/docs"), Path("docs")
-
-    def __init__(self, server=""):
-        self.server = server
 
     def text(self, words, docid):
         """A page that has a snippet for each word."""
@@ -112,15 +94,7 @@ class Md:
 
     def found(self, word):
         """Return the results of a search."""
-
-        async def search():
-            indexes = Indexes(database_at(load_project(None), self.root), Models())
-            try:
-                return await indexes.search(word, "docs")
-            finally:
-                await indexes.close()
-
-        return run_async(search())
+        return lmm(f"md-search --query {word} --index docs --json")[0]
 
 
 def points_of(project, *collections):
@@ -158,7 +132,7 @@ def remove_index(kind):
 
 
 def check_as_new(kind, commands):
-    """The next complete run gives what is made from nothing."""
+    """Check that the next complete run gives what is made from nothing."""
     commands.complete(*kind.command)
     after = state(kind)
     remove_index(kind)
@@ -243,47 +217,3 @@ def test_after_any_history_the_index_is_as_new(kind, server, commands, history):
             docid = next((docid for docid in ("one", "two") if f"docid: {docid}\n" in content), path)
             path.unlink() if docid in seen else seen.add(docid)
         check_as_new(made, commands)
-
-
-# Ended by a power cut
-
-
-def files_of(kind, words):
-    """The documents of these names and words. (Those about gamma have an id: they are renamed.)"""
-    return {kind.files / name: kind.text(words, "one" if words == ("gamma",) else "") for name, words in words.items()}
-
-
-BEFORE = {"a.md": ("alpha", "beta"), "b.md": ("gamma",), "gone.md": ("delta",)}
-AFTER = {"a.md": ("alpha", "epsilon"), "renamed.md": ("gamma",), "new.md": ("zeta",)}
-OTHERS = {"a.md": ("omega",)}
-
-
-@pytest.mark.parametrize(
-    ("kind", "before", "options", "later"),
-    [
-        (Lmm(), {}, "--prune", OTHERS),
-        (Lmm(), BEFORE, "--prune", AFTER),
-        (Lmm(), BEFORE, "--prune --rebuild", AFTER),
-        (Md(), {}, "", OTHERS),
-        (Md(), BEFORE, "", AFTER),
-    ],
-)
-def test_after_a_power_cut_at_any_moment_the_index_is_as_new(kind, before, options, later, monkeypatch, tmp_path):
-    """later: the files when the next run comes, as they were left, put back or others."""
-    command = " ".join(kind.command)
-    next_run = f"{command} --prune" if kind.files == Path() else command
-    write("config.toml", "")
-    put_all(kind.files, files_of(kind, later))
-    lmm(command)
-    as_new = kind.stored()
-    shutil.rmtree(kind.root)
-    if before:
-        put_all(kind.files, files_of(kind, before))
-        lmm(command)
-    put_all(kind.files, files_of(kind, AFTER))
-    recorded = record(monkeypatch, kind.root, kind.folder, tmp_path / "copies", lambda: lmm(f"{command} {options}"))
-    put_all(kind.files, files_of(kind, later))
-    for count, kept in recorded.moments():
-        recorded.leave(count, kept)
-        lmm(next_run)
-        assert kind.stored() == as_new, (recorded.steps[count - 1][:2], {*kept})

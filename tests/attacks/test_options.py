@@ -15,10 +15,6 @@ KEY = "ssh-rsa KEY of the reader\n"
 TARGET = "home/authorized_keys"
 
 
-def in_header(line):
-    return NOTES.replace("title: T", f"title: T\n{line}")
-
-
 # One document with a line of metadata in each place where one can stand.
 EVERYWHERE = (
     f"---\ntitle: T\n{{line}}\n---\n\n# A\n\n{PROSE}\n---\n{{line}}\n---\n\nMore.\n\n---\n{{line}}\n...\n\n"

@@ -4,7 +4,6 @@ Each attack is held to the same: an honest reader is answered, the log stays sho
 open is closed again.
 """
 
-import re
 import socket
 import threading
 import time
@@ -109,14 +108,7 @@ def test_a_picture_in_a_page_of_another_site_asks_nothing(course):
 # Time
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"GET /health HTTP/1.1\r\nX-Slow: ",
-        SLOW_BODY,
-    ],
-    ids=["head", "body"],
-)
+@pytest.mark.parametrize("data", [b"GET /health HTTP/1.1\r\nX-Slow: ", SLOW_BODY], ids=["head", "body"])
 def test_a_request_that_comes_byte_by_byte_is_ended(course, data, monkeypatch):
     monkeypatch.setattr(Connection, "asking", 0.5)
     with Served(course) as served:
@@ -137,12 +129,10 @@ def test_a_request_that_comes_byte_by_byte_is_ended(course, data, monkeypatch):
 @pytest.mark.parametrize(
     "data",
     [
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x00",
         b"GET /%1b%5d0;title%07%0a2026-01-01T00:00:00%20forged HTTP/1.1\r\n" + HEAD + b"\r\n",
         b"POST /ask HTTP/1.1\r\n" + HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        (b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n") * 200,
     ],
-    ids=["no HTTP", "escapes", "length and chunks", "many"],
+    ids=["escapes", "length and chunks"],
 )
 def test_nonsense_is_refused_and_told_once(course, data, monkeypatch):
     monkeypatch.setattr(Connection, "asking", 2.0)
@@ -172,40 +162,20 @@ def released():
 
 @pytest.fixture
 def far_end(monkeypatch, released):
-    """Makes a server the one that models are asked at, and lets it hang where it is asked for something."""
+    """Makes a server the one that models are asked at, and lets it hang."""
 
-    def use(server, asked_for=""):
+    def use(server):
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         answer = server.answer
 
         def late(body, *more):
-            if asked_for in str(body):
-                released.wait(4 * PATIENCE)
+            released.wait(4 * PATIENCE)
             return answer(body, *more)
 
         server.answer = late
 
     return use
-
-
-def test_a_model_that_gives_no_queries_in_time_is_done_without(course, far_end, monkeypatch):
-    with ModelServer(reply="The oak [1].") as model:
-        far_end(model, asked_for="`queries`")
-        with Served(course, search_timeout=20.0) as served:
-            events = honest(served.port, {"question": VAGUE})
-        monkeypatch.setattr("lmm_core.retrieve.library.PATIENCE", 0.5)
-        monkeypatch.setattr("lmm_core.retrieve.answer.make_conversation.__defaults__", (True, None, 0.5))
-        monkeypatch.chdir(course)
-        out, warned = lmm(f"ask '{VAGUE}'")
-    assert said(events) == "The oak [1]."
-    assert events[-1][1]["notes"] == [retriever.BY_QUESTION]
-    assert f"{retriever.BY_QUESTION}: no answer in 5 s" in served.log
-    assert "The oak [1]." in out
-    assert re.search(rf"warning: {retriever.BY_QUESTION}: no answer in 0.5 s", warned)
-
-
-VAGUE = "What makes an oak majestic?"  # its own words do not suffice, so that the model is asked for queries
 
 
 @pytest.mark.parametrize("encoding", ["hybrid", "content"])
@@ -251,7 +221,6 @@ def test_a_store_that_hangs(tmp_path, qdrant):
                 assert served.client.get("/page").text == "here"
                 answers = [one.result() for one in asked]
             assert {answer.status_code for answer in answers} <= {503, 429}
-            assert {answer.headers["Retry-After"] for answer in answers} <= {"5", "2"}
             assert 503 in {answer.status_code for answer in answers}
             store.faults.clear()
             until(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * PATIENCE)

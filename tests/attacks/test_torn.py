@@ -160,14 +160,13 @@ def test_knitting_does_not_write_over_its_input(filters, output, pandoc):
     ("arguments", "victim", "said"),
     [
         ("-B pre.md -F lmm-rag notes.md -o notes.md", "notes.md", "would put more text into"),
-        ("-F lmm-rag notes.md two.md -o notes.md", "notes.md", "all 2 inputs into"),
         ("-F lmm-rag notes.md -o other.md", "other.md", "Refused: "),
         ("-F lmm-knit notes.md -o annotated.md", "annotated.md", "annotated.md has annotations"),
         ("-F lmm-knit notes.md -o other.qmd", "other.qmd", "Add -t markdown"),  # pandoc takes it for HTML
     ],
 )
 def test_no_filter_writes_over_another_text(arguments, victim, said, pandoc):
-    for name, content in {"notes.md": NOTES, "two.md": NOTES, "other.md": OTHER + EXERCISE, "other.qmd": OTHER}.items():
+    for name, content in {"notes.md": NOTES, "other.md": OTHER + EXERCISE, "other.qmd": OTHER}.items():
         write(name, content)
     write("annotated.md", "---\n~docid: x\n---\n\n" + NOTES)
     write("pre.md", "Before all.\n")

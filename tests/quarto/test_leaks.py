@@ -5,10 +5,8 @@ import codecs
 import gzip
 import io
 import json
-import re
 import shutil
 import tarfile
-import unicodedata
 import zipfile
 from base64 import b64encode
 from pathlib import Path
@@ -18,18 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.quarto.extension import box_files
 from lmm_core.quarto.leaks import look_for_leaks
-from lmm_core.quarto.leaks.words import text_words
 from lmm_core.quarto.options import AskBoxSettings
-from lmm_core.scan.knit import knit
 from lmm_core.settings.project import Project
 from tests.commands import run, text, write
 from tests.effort import at_most
 from tests.notebooks import cell, notebook
-from tests.strategies import markdown
 
 SECRET = "Twelve students forgot their umbrellas on the train to Basel; what is the median of their regret?"
 NOTES = f"""---
@@ -62,17 +56,13 @@ LEAKING = {
     "attribute.html": '<meta name="description" content="Twelve students forgot their umbrellas on the train">',
     "comment.html": "<!-- Twelve students forgot their umbrellas on the train -->",
     "script.html": '<script>x = "Twelve students forgot their\\u0020umbrellas\\non the train"</script>',
-    "notes.ipynb": json.dumps({"cells": [{"source": ["Twelve students forgot\n", "their umbrellas on the train"]}]}),
     "index.js": 'var x = {"a": "Twelve students forgot\\ntheir umbrellas \\u003cb>on</b> the train"}',
     "style.css": 'p::after {content: "Twelve students forgot their\\20 umbrellas on the train"}',
     "notes.llms.md": "> **Twelve students** forgot their\n> umbrellas on the *train*",
     "notes.tex": "\\emph{TWELVE} students \\textbf{forgot} their umbrellas on the train",
-    "feed.xml": "<item>&lt;p&gt;Twelve &lt;b&gt;students&lt;/b&gt; forgot their umbrellas on the train</item>",
     "lines.txt": "Twelve stu-\ndents forgot their umbrel-\nlas on the train",
-    "mail.html": '<a href="mailto:a@b.c?body=Twelve%20students%20forgot%20their%20umbrellas%20on%20the%20train">',
     "self.html": f'<iframe src="data:text/html;base64,{b64encode(HIDDEN).decode()}"></iframe>',
     "wide.html": codecs.BOM_UTF16_LE + HIDDEN.decode().encode("utf-16-le"),
-    "nul.html": HIDDEN.replace(b"Twelve", b"Twe\0lve"),
     "data.bin": b"\0\1\2" + HIDDEN,
     "search.json.gz": gzip.compress(HIDDEN),
 }
@@ -134,11 +124,9 @@ def test_a_leak_is_found_in_archives():
     [
         ("cut.tgz", tarred("w:gz", notes_qmd=HIDDEN * 99)[:60]),
         ("odd.7z", b"7z\xbc\xaf\x27\x1c" + HIDDEN),
-        ("broken.epub", b"no archive"),
         pytest.param("bomb.gz", lambda: gzip.compress(bytes(300_000_000), 1), marks=pytest.mark.slow),
-        pytest.param("bomb.zip", lambda: zipped(a=bytes(200_000_000), b=bytes(200_000_000)), marks=pytest.mark.slow),
     ],
-    ids=["cut", "7z", "no archive", "gzip bomb", "zip bomb"],
+    ids=["cut", "7z", "bomb"],
 )
 def test_what_is_not_looked_into_is_warned_of(name, data):
     write("notes.md", NOTES)
@@ -172,7 +160,6 @@ def test_short_parts_are_looked_for_with_what_stands_beside_them(part, pandoc):
 def test_a_short_part_is_looked_for_as_an_element():
     elements = [
         "<p>Answer: <b>42</b>.</p>",
-        "<table><tr><td>Answer: 42</td></tr></table>",
         '<h2 class="x"><span class="header-section-number">1.2</span> Answer: 42</h2>',
     ]
     write("notes.md", AROUND.format("::: exercise\nAnswer: 42.\n:::"))
@@ -232,14 +219,6 @@ def test_what_is_only_included_in_parts_left_out_is_left_out():
     assert look_for_leaks(Path("site"), sources, Project(Path())).leaks == []
 
 
-def test_code_left_out_is_looked_for_by_itself():
-    """As in the preview of a notebook, where a cell stands without the div around it."""
-    write("a.ipynb", notebook(cell("::: exercise\nCompute the seven medians of the secret."), cell("plt.plot([9, 1])", "code"),
-                              cell(":::")))  # fmt: skip
-    write("site/a-preview.html", "<code>plt.plot([<span>9</span>, <span>1</span>])</code>")
-    assert [leak.file.name for leak in leaks("site", "a.ipynb")] == ["a-preview.html"]
-
-
 CELLS = "# A\n\n```{python}\nplot(1)\n```\n\n::: exercise\n```{python}\nplot(2)\n```\n:::\n"
 
 
@@ -283,12 +262,6 @@ def test_what_stays_in_the_notes_is_no_leak():
     assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
 
 
-def test_a_header_cannot_keep():
-    write("notes.md", NOTES.replace("title: Means", "title: Means\nlmm: {keep: exercise}"))
-    write("site/page.html", f"<p>{SECRET}</p>")
-    assert [leak.text[:6] for leak in leaks("site")] == ["Twelve"]
-
-
 def test_math_references_and_lists_do_not_hide_a_leak():
     write(
         "notes.md",
@@ -317,12 +290,11 @@ def test_an_undecided_edit_and_a_broken_block():
 
 
 def test_parts_that_look_like_solutions_are_told_where_nothing_is_marked():
-    html = "<details><summary>Answer</summary>Nine.</details>"
-    write("notes.md", f"## Solution to exercise 3\n\n::: solution\n8\n:::\n\n{html}\n\n## The solution of equations\n")
+    write("notes.md", "## Solution to exercise 3\n\n::: solution\n8\n:::\n\n## The solution of equations\n")
     write("site/page.html", "<p>Seven.</p>")
     done = run("lmm leak-check site notes.md")
     assert done.returncode == 0
-    assert b"3 parts look like solutions and are published: notes.md:1, notes.md:3, notes.md:7." in done.stderr
+    assert b"2 parts look like solutions and are published: notes.md:1, notes.md:3." in done.stderr
     write("other.md", "::: exercise\nWhy would anybody count the umbrellas on a train?\n:::\n")
     assert "look like solutions" not in run("lmm leak-check site notes.md other.md").stderr.decode()
 
@@ -344,7 +316,6 @@ def test_the_words_of_the_box_itself_are_no_leak():
     write("notes.md", "# A\n\n---\nquestions: What is null?\nsummary: which what where\n---\n\n## B\n\nKept.\n")
     for name, script in box_files().items():
         write(f"site/lmm-ask/{name}", script)
-    assert "what is null" in text("site/lmm-ask/opened.js")
     write("site/lmm-ask/data.js", 'lmmAsk.take("data","x",{"asking":{"de":"Which, what, where"},"language":"en"})\n')
     assert leaks("site") == []
     write("site/own.js", "// What is null?")
@@ -394,15 +365,6 @@ def test_whatever_is_left_out_and_copied_is_found(words, part, name, data):
         assert result.leaks, text("notes.md")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(markdown())
-def test_what_is_knitted_never_leaks(source):
-    write("notes.md", source)
-    shutil.rmtree("site", ignore_errors=True)
-    write("site/notes.md", serialize_blocks(knit(parse_markdown_text(source), KnitRules(), ListLogger())))
-    assert leaks("site", logger=ListLogger()) == []
-
-
 # The command
 
 
@@ -450,11 +412,7 @@ def test_cells_that_the_browser_runs():
     assert b"notes.md:6: an {ojs} cell in a part that is left out" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["<p>&#" + "9" * 5000 + ";</p>", '<a ="' + " " * 40_000 + ">", "<!-- lmx " * 100_000],
-    ids=["number", "blanks", "comments"],
-)
+@pytest.mark.parametrize("page", ['<a ="' + " " * 40_000 + ">", "<!-- lmx " * 100_000], ids=["blanks", "comments"])
 def test_hostile_pages_are_read_in_a_moment(page):
     write("notes.md", "# A\n\nKept.\n\n::: exercise\nAnswer: 42.\n:::\n")
     write("site/a.html", page)
@@ -474,13 +432,3 @@ def test_a_comment_of_metadata_is_found_however_short_it_is():
     assert [line.partition(": ")[0] for line in done.stdout.decode().splitlines()] == [
         "site/notes.epub (text/ch1.xhtml)", "site/notes.html", "site/other.html"
     ]  # fmt: skip
-
-
-LETTERS = "aZ09 _-.<=\n\x1c\xa0\xad\u0301\u0338é“”ﬁßİΣ…①中あ가"
-
-
-@given(st.text(st.sampled_from(LETTERS)))
-def test_words_are_those_of_the_text_as_a_whole(source):
-    """Although stretches of ASCII are read faster than the rest."""
-    whole = unicodedata.normalize("NFKC", source.replace("\xad", "")).casefold()
-    assert text_words(source) == re.findall(r"[中あ]|[^\W_中あ]+", whole)
