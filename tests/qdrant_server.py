@@ -122,7 +122,6 @@ class Fault:
     drop: bool = False
     delay: float = 0.0
     done: bool = False
-    headers: tuple = ()
     text: str = "an injected fault"
 
 
@@ -203,15 +202,15 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
         else:
-            self.refuse(fault.status, fault.text, fault.headers)
+            self.refuse(fault.status, fault.text)
 
-    def refuse(self, status, text, headers=()):
-        self.reply(status, json.dumps({"status": {"error": text}}).encode(), headers)
+    def refuse(self, status, text):
+        self.reply(status, json.dumps({"status": {"error": text}}).encode())
 
-    def reply(self, status, data, headers=()):
+    def reply(self, status, data):
         with contextlib.suppress(OSError):  # the client has gone: it waits for so long only
             self.send_response(status)
-            for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(data))), *headers):
+            for name, value in (("Content-Type", "application/json"), ("Content-Length", str(len(data)))):
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)

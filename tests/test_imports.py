@@ -40,8 +40,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"lmm_core", "cli"},
     "quarto-ext": set(),  # it runs where the package may not be installed
 }
-TOP = {"__init__", "__main__", "api", "arguments", "ending", "errors", "importing", "installation", "langchain",
-       "logging", "vector_store_qdrant"}  # fmt: skip
 MOST_MODULES = 12
 # Lines, blank ones included, and a tenth: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
@@ -180,60 +178,6 @@ def test_every_package_is_in_the_wheel():
     assert there - set(settings["packages"]) == set()
 
 
-def test_no_module_lies_loose_beside_the_packages():
-    assert {path.stem for path in CORE.glob("*.py")} <= TOP
-
-
-# The rules, on small trees
-
-
-def tree(folder, **sources):
-    """Write modules of lmm_core, their names with `__` for a dot ("store__points")."""
-    for name, source in sources.items():
-        path = write(folder.joinpath("lmm_core", *name.split("__")).with_suffix(".py"), source)
-        (path.parent / "__init__.py").touch()
-    return folder
-
-
-RIGHT = {
-    "files__walk": "import os\nfrom ..logging import say\n",
-    "store__points": "from ..files.walk import walk\nfrom . import places\n",
-    "store__places": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..cli import page\n",
-    "logging": "def say(): ...\n",
-}
-
-
-def test_a_tree_in_order_breaks_no_rule(tmp_path):
-    tree(tmp_path, **RIGHT)
-    assert wrong_imports(tmp_path) == circles(tmp_path) == crowded(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("source", "line", "target"),
-    [
-        ("from ..store import Store\n", 1, "lmm_core.store"),
-        ("import os\n\ndef late():\n    from .. import store\n", 4, "lmm_core.store inside a function"),
-        ("try:\n    from ..cli import main\nexcept ImportError:\n    pass\n", 2, "lmm_core.cli"),
-    ],
-)
-def test_an_import_against_the_order_is_found(source, line, target, tmp_path):
-    tree(tmp_path, **RIGHT, cli__page="", models__chat=source)
-    (found,) = wrong_imports(tmp_path)
-    assert found.startswith(f"lmm_core/models/chat.py:{line} imports {target}; models may import arguments, ")
-
-
-def test_a_circle_through_the_init_of_a_package_is_found(tmp_path):
-    """Importing a module of another package runs that package's `__init__` first."""
-    tree(tmp_path, scan__options="", indexing__merge="def late():\n    from ..scan.options import X\n")
-    write(tmp_path / "lmm_core/scan/__init__.py", "from ..indexing.merge import split\n")
-    (found,) = circles(tmp_path)
-    assert found.splitlines() == [
-        "a circle:",
-        "  lmm_core/indexing/merge.py:2 imports lmm_core.scan.options inside a function",
-        "  lmm_core/scan/__init__.py:1 imports lmm_core.indexing.merge",
-    ]
-
-
 # What is not imported
 
 
@@ -256,13 +200,6 @@ def imported_by(path):
 def test_markdown_needs_the_standard_library_and_yaml_alone():
     for path in (CORE / "markdown").rglob("*.py"):
         assert set(imported_by(path)) <= sys.stdlib_module_names | {"yaml"}, path
-
-
-def test_no_pattern_trusts_possessive_groups():
-    """Before Python 3.11.5 they keep what failed in them; 3.11.2 is Debian's."""
-    for path in [*CORE.rglob("*.py"), *(ROOT / "filters").rglob("*.py")]:
-        source = path.read_text(encoding="utf-8")
-        assert not any(sign in source for sign in (")*+", ")++", ")?+", "(?>")), path
 
 
 # What is loaded when a command ends
@@ -301,19 +238,14 @@ def test_commands_import_nothing_heavy_before_they_are_called():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "unneeded", "most"),
-    [
-        ("--help", [*MODELS, *READING, "lmm_core.cli.commands"], 160),
-        ("scan notes.md", MODELS, 270),
-    ],
+    ("arguments", "unneeded"),
+    [("--help", [*MODELS, *READING, "lmm_core.cli.commands"]), ("scan notes.md", MODELS)],
 )
-def test_a_command_imports_what_it_uses(arguments, unneeded, most):
-    """`most`: of modules together, with those of Python itself."""
+def test_a_command_imports_what_it_uses(arguments, unneeded):
     write("notes.md", NOTES)
     write_program("lmm", "lmm_core.cli")
     loaded = loaded_by(f"./lmm {arguments}")
     assert [name for name in [*HEAVY, *unneeded] if name in loaded] == []
-    assert len(loaded) <= most
 
 
 # Our modules that each command loads, where it has work to do
@@ -349,8 +281,8 @@ AFTER = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("stage", "unneeded", "most"), [("pre-render", BEFORE, 235), ("post-render", AFTER, 380)])
-def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most):
+@pytest.mark.parametrize(("stage", "unneeded"), [("pre-render", BEFORE), ("post-render", AFTER)])
+def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded):
     write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nlmm: {index: false, ask: true}\n")
     write("notes.qmd", NOTES)
     write("_site/notes.html", "<html><head></head><body><h1 id='mean'>Mean</h1><p>The mean adds up.</p></body></html>")
@@ -358,14 +290,3 @@ def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most):
     loaded = loaded_by("./hook")
     heavy = [name for name in HEAVY if name != "selectolax"]  # which reads the pages for the ask box
     assert [name for name in [*heavy, *unneeded] if name in loaded] == []
-    assert len(loaded) <= most
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("command", "unneeded"), [("lmm-rag", "panflute"), ("lmm-knit", "hashlib")])
-def test_a_filter_imports_little_where_the_source_is_known(command, unneeded, pandoc):
-    write_program(command, f"lmm_filters.{command.replace('-', '_')}")
-    write("notes.md", f"---\ntitle: T\ndocid: d\n---\n\n{NOTES}")
-    target = "markdown" if command == "lmm-rag" else "html"
-    loaded = loaded_by(f"pandoc -F ./{command} notes.md -t {target}", pandoc)
-    assert [name for name in [*HEAVY, unneeded] if name in loaded] == []

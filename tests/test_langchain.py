@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from qdrant_client import QdrantClient
 
 from lmm_core.errors import StoreError
-from lmm_core.indexing.api import blocklist_upload, global_client_from_config, markdown_upload
+from lmm_core.indexing.api import blocklist_upload, markdown_upload
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import write
@@ -45,13 +45,6 @@ def test_the_asynchronous_retriever_finds_the_same(config):
     assert "the residual is" in found[0].page_content
 
 
-def test_the_retriever_is_made_and_asked_where_a_loop_runs(config):
-    async def work():
-        return langchain.QdrantVectorStoreRetriever.from_config_settings(config).invoke("residual")
-
-    assert "the residual is" in asyncio.run(work())[0].page_content
-
-
 def test_a_retriever_is_made_of_a_client_of_qdrant():
     client = QdrantClient(":memory:")
     with pytest.raises(ValidationError, match="embedding_model"):
@@ -68,9 +61,6 @@ def test_a_grouped_retriever_returns_sections_under_the_summary_around_them():
     (found,) = grouped.invoke("logit")
     assert found.page_content.startswith("How models predict.\n\nThe logit is")
     assert found.metadata["context_summary"] == "How models predict."
-    client = global_client_from_config(config)
-    asynchronous = langchain.AsyncQdrantVectorStoreRetrieverGrouped(client, "grouped", "documents", config)
-    assert len(asyncio.run(asynchronous.ainvoke("logit"))) == 1
 
 
 def test_without_its_extra_langchain_says_what_to_install():

@@ -1,14 +1,12 @@
 """Documents and code of LM markdown: what is read as there, and what differs as docs/lm-markdown.md says."""
 
 import asyncio
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, VectorParams
-from qdrant_client.models import ScoredPoint as QdrantPoint
 
 from lmm_core import (
     AnnotationModel,
@@ -28,18 +26,15 @@ from lmm_core import (
     query,
     query_grouped,
     scan_split,
-    serialize_blocks,
     upload,
 )
 from lmm_core.errors import ReportedError
 from lmm_core.indexing.api import blocklist_upload
 from lmm_core.logging import ExceptionLogger, ListLogger
-from lmm_core.models.chat import run as run_async
-from lmm_core.vector_store_qdrant import QdrantEmbeddingModel, aquery, points_to_blocks
+from lmm_core.vector_store_qdrant import QdrantEmbeddingModel, aquery
 from tests.commands import text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
-from tests.qdrant_server import FailingServer
 
 REGRESSION = """---
 title: Regression
@@ -95,11 +90,6 @@ def test_an_index_of_lm_markdown_is_not_touched():
     assert before == {path: path.read_bytes() for path in Path("storage").rglob("*") if path.is_file()}
 
 
-def test_an_equals_sign_in_a_block_is_reported():
-    write("notes.md", "# A\n\n---\nfrozen = True\n---\n\nText.\n")
-    assert "notes.md:4: near-miss `frozen` stands in no block" in lmm("scan notes.md", status=1)[1]
-
-
 # The client of an index
 
 
@@ -141,17 +131,6 @@ def test_a_qdrant_client_of_a_folder_is_taken_and_a_closed_one_is_told():
     assert "closed" in str(logger.reports[0])
 
 
-@pytest.mark.qdrant
-def test_a_qdrant_client_of_a_server_is_taken(qdrant):
-    with FailingServer(qdrant) as server:
-        client = QdrantClient(url=server.url, check_compatibility=False)
-        assert len(upload(client, "documents", "bm25", bm25_chunks())) == 3
-        assert "logistic" in text_of(run_async(aquery(client, "documents", "bm25", "logistic"))[0])
-    logger = ListLogger()
-    assert query(client, "documents", "bm25", "logistic", logger=logger) == []
-    assert "No Qdrant server answers" in str(logger.reports[0])
-
-
 def test_a_collection_of_somebody_else_is_told_in_a_sentence(client):
     logger = ListLogger()
     client.create_collection("documents", vectors_config=VectorParams(size=4, distance=Distance.COSINE))
@@ -165,34 +144,15 @@ def test_a_collection_of_somebody_else_is_told_in_a_sentence(client):
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda client: client_from_config(5), "config"),
         (lambda client: upload(client, "c1", "bm26", []), "model"),
         (lambda client: asyncio.run(aquery(client, "c1", "bm25", "x", "six")), "limit"),
         (lambda client: blocks_to_chunks([], "bm26"), "encoding_model"),
-        (lambda client: markdown_upload(5), "documents"),
     ],
 )
 def test_a_wrong_argument_is_named(call, argument, client):
     with pytest.raises(ValidationError) as caught:
         call(client)
     assert {str(error["loc"][0]) for error in caught.value.errors()} == {argument}
-
-
-def test_what_counts_between_a_collection_and_settings_is_the_vectors(client):
-    config, logger = ConfigSettings(embeddings={"encoding": "bm25"}), ExceptionLogger()
-    upload(client, "documents", config, bm25_chunks(), logger)
-    assert query(client, "documents", QdrantEmbeddingModel.BM25, "logistic", logger=logger)
-    assert query(client, "documents", ConfigSettings(), "logistic", logger=logger)  # whichever it has
-    with pytest.raises(ReportedError, match="vectors bm25, now sparse"):
-        query(client, "documents", "sparse", "logistic", logger=logger)
-
-
-def test_points_are_shown_as_blocks_whosever_they_are(client):
-    points = upload(client, "documents", "bm25", bm25_chunks())
-    assert "score:" not in serialize_blocks(points_to_blocks(points))
-    found = query(client, "documents", "bm25", "logistic")
-    of_qdrant = [QdrantPoint(version=0, **asdict(point)) for point in found]
-    assert serialize_blocks(points_to_blocks(of_qdrant)) == serialize_blocks(points_to_blocks(found))
 
 
 # Documents into an index
@@ -206,14 +166,6 @@ def test_a_document_is_uploaded_by_its_name_its_path_and_its_blocks():
         assert markdown_upload(same, config).unchanged == 3
     other = parse_markdown_text(REGRESSION.replace("docid: regression", "docid: other"))
     assert blocklist_upload(other, config).written == 3
-
-
-def test_a_name_of_no_file_is_reported():
-    logger = ListLogger()
-    assert markdown_upload("s.md", in_memory(), logger=logger).written == 0
-    assert "There is no file" in str(logger.reports[0])
-    with pytest.raises(ReportedError, match="There is no file"):
-        markdown_upload("s.md", in_memory(), logger=ExceptionLogger())
 
 
 def test_the_steps_of_ingestion_on_a_course(sample_book, monkeypatch, client):

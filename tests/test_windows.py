@@ -70,23 +70,19 @@ def test_one_process_at_a_time_has_the_index():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("times", "status"), [(3, 0), (10**9, 1)])
-def test_a_file_that_another_program_has_open_is_tried_again(times, status):
+def test_a_file_that_another_program_has_open_is_tried_again():
     """Windows refuses to rename it meanwhile."""
     write("notes.md", "old\n")
     code = CHECK + (
-        "import lmm_core.files.writing as writing; from pathlib import Path; left, real = int(sys.argv[1]), os.replace\n"
+        "import lmm_core.files.writing as writing; from pathlib import Path; left, real = 3, os.replace\n"
         "def replace(*names):\n"
         "    global left\n"
         "    left -= 1\n"
         "    if left >= 0: raise PermissionError(13, 'Permission denied')\n"
         "    real(*names)\n"
-        "os.replace, writing.PATIENCE = replace, 0.3\n"
+        "os.replace = replace\n"
         "writing.write_file(Path('notes.md'), b'new\\n')"
     )
-    done = python(code, times)
-    said = done.communicate(timeout=60)[1]
-    assert done.returncode == status
-    assert text("notes.md") == ("old\n" if status else "new\n")
-    assert ("notes.md" in said) == bool(status)
-    assert [path.name for path in Path().glob("*.tmp")] == [path.name for path in Path().glob(".*.tmp")] == []
+    done = python(code)
+    assert (done.communicate(timeout=60)[1], done.returncode) == ("", 0)
+    assert text("notes.md") == "new\n"

@@ -51,16 +51,6 @@ def test_the_action_has_no_mistakes(actionlint):
     actionlint(write("workflow.yml", yaml.safe_dump(workflow)).resolve())
 
 
-def test_the_call_that_the_workflow_names_is_one(actionlint):
-    """The lines at its head, as the workflow of another repository."""
-    lines = [line.removeprefix("#     ") for line in text(PUBLISH).splitlines() if line.startswith("#     ")]
-    call = yaml.safe_load("\n".join(lines))
-    job = call["jobs"]["course"]
-    assert job["uses"].startswith("OWNER/NAME/.github/workflows/publish-course.yml@v")
-    assert job["permissions"] == read(PUBLISH)["jobs"]["publish"]["permissions"]
-    actionlint(write("workflow.yml", "\n".join(lines)).resolve())
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_script_holds_no_expression(path):
     """What a title, a branch or an input says is handed on in a variable, so that no shell reads it as a command."""
@@ -82,22 +72,14 @@ def test_keys_are_in_no_job_for_pull_requests():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pinned", [True, False], ids=["requirements.txt", "the action's commit"])
-def test_the_steps_of_the_action(tmp_path, pinned):
-    """In another repository, without Quarto."""
+def test_the_steps_of_the_action(tmp_path):
+    """In another repository, without Quarto, with the action's own commit."""
     checkout = copy_checkout(tmp_path / "action")
     course = tmp_path / "work/my course"
     write(course / "config.toml", "")
     write(course / "index.md", "# Means\n\nThe mean is the balance point of its values.\n\n::: exercise\nBalance a ruler "
           "with three coins of the same weight on it, and say where.\n:::\n")  # fmt: skip
-    if pinned:
-        write(course / "requirements.txt", "lmm-markdown\n")
-        command = [sys.executable, "-m", "pip", "wheel", checkout, "--no-deps", "--no-build-isolation", "-q"]
-        subprocess.run([*command, "-w", tmp_path / "wheels"], check=True)
-    env = new_environment(tmp_path / "env") | {
-        "HOME": str(tmp_path / "home"),
-        "PIP_FIND_LINKS": str(tmp_path / "wheels"),
-    }
+    env = new_environment(tmp_path / "env") | {"HOME": str(tmp_path / "home")}
     env |= {"PIP_NO_BUILD_ISOLATION": "0"}  # (so pip spells that there is none)
     for name in ("sudo", "quarto"):  # no package of the system is installed here, and Quarto fails if it is asked
         write(tmp_path / "bin" / name, f"#!/bin/sh\ntest {name} = sudo\n").chmod(0o755)

@@ -39,12 +39,9 @@ def paragraph(text):
     [
         ("Take $A[1]$ [1].", ["Take ", ["$", "A[1]"], " ", ["cite", "1"], "."]),
         ("$a_1$[2], *$b_2$* and $c*d*e$", [["$", "a_1"], ["cite", "2"], ", ", ["em", ["$", "b_2"]], " and ", ["$", "c*d*e"]]),
-        (r"\(A[1]\) and \[ A[2] \] here", [["$", "A[1]"], " and ", ["$$", " A[2] "], " here"]),
         (r"So $$\sum_i x_i$$ and $\text{a \$ sign}$", ["So ", ["$$", r"\sum_i x_i"], " and ", ["$", r"\text{a \$ sign}"]]),
         ("from $5 to $10 and $x$ [1]", ["from $5 to $10 and ", ["$", "x"], " ", ["cite", "1"]]),
-        (r"\$x\$ and $ x $ and $x$5", ["$x$ and $ x $ and $x$5"]),
         ("`df$a[1]` or `df$b` costs", [["code", "df$a[1]"], " or ", ["code", "df$b"], " costs"]),
-        ("$a < b$ <b>bold</b>", [["$", "a < b"], " <b>bold</b>"]),
     ],
 )  # fmt: skip
 def test_formulas_code_and_citations(text, inside):
@@ -55,11 +52,6 @@ def test_signs_in_a_formula_on_lines_of_its_own():
     formula = [["p", "Before"], ["$$", "\n- a\n+ b > 0\n= c\n"], ["p", "after"]]
     texts = "Before\n$$\n- a\n+ b > 0\n= c\n$$\nafter", "Before\n\n\\[\n- a\n+ b > 0\n= c\n\\]\n\nafter"
     assert shown(*texts) == [formula, formula]
-
-
-def test_an_environment_is_a_formula():
-    tex = "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}"
-    assert shown(f"So\n{tex}\nit is.")[0] == [["p", "So"], ["$$", tex], ["p", "it is."]]
 
 
 def test_formulas_in_lists_quotations_and_tables():
@@ -74,15 +66,8 @@ def test_formulas_in_lists_quotations_and_tables():
 # Citations
 
 
-@pytest.mark.parametrize(
-    ("text", "inside"),
-    [
-        ("So [^2], not [7] nor [1, 7].", ["So ", ["cite", "2"], ", not [7] nor [1, 7]."]),
-        ("[1]: a [2](https://a.b) ![3](c)", [["cite", "1"], ": a ", ["cite", "2"], "(https://a.b) !", ["cite", "3"], "(c)"]),
-    ],
-)  # fmt: skip
-def test_citations(text, inside):
-    assert paragraph(text) == inside
+def test_citations():
+    assert paragraph("So [^2], not [7] nor [1, 7].") == ["So ", ["cite", "2"], ", not [7] nor [1, 7]."]
 
 
 # The rest of markdown

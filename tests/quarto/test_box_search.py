@@ -10,7 +10,7 @@ import pytest
 from lmm_core.models.chat import run
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import weights_data
-from lmm_core.retrieve.ranking.words import asked_words, words_data
+from lmm_core.retrieve.ranking.words import words_data
 from tests.commands import copy_folder, text, write
 from tests.indexing import lmm
 from tests.retrieve.questions import BOX, ROOT, box, figures, questions, search, write_box_data
@@ -50,14 +50,6 @@ def test_it_finds_what_students_ask(book, tmp_path):
     assert sum(same) / len(same) >= 0.7
 
 
-@pytest.mark.parametrize(
-    "question", ["What does robust mean?", "why isn't it the mean", "formulas for means", "什么是标准误？"]
-)
-def test_a_question_has_the_same_words(question, book, tmp_path):
-    write_box_data(book, tmp_path)
-    assert node("words", question, tmp_path) == [[fold(word) for word in asked_words(question, "en")]]
-
-
 BRIDGES = """# Bridges
 
 A bridge carries a road over a river. Many are built of stone, and they stand for centuries if nobody
@@ -77,37 +69,12 @@ def test_what_is_shown_begins_at_the_part_that_fits_best(tmp_path):
     assert road.startswith("A bridge carries a road")
 
 
-def test_words_of_the_passage_before_count_half(tmp_path):
-    """As in `lmm search`, so that a passage is found that goes on with a pronoun."""
-    book, filler = tmp_path / "book", "In the reefs of the north the water is warm, and divers see them by day. "
-    write(
-        book / "notes.md", f"# Rays\n\nThe maskray has spots. {15 * filler}\n\nIt eats crabs. {15 * filler}{filler}\n"
-    )
-    lmm(f"index {book} -q")
-    write_box_data(book, tmp_path)
-    ((spots, *_), (crabs, *_)) = node("hits", "maskray spots\nmaskray crabs", tmp_path)
-    assert (spots["passage"], crabs["passage"]) == (0, 1)
-
-
-def test_a_word_is_as_rare_in_titles_as_in_all_texts(tmp_path):
-    """As in `lmm search`, so that a title with a common word is not better than a text with the rare one."""
-    book = tmp_path / "book"
-    birds = "".join(f"# Bird {number}\n\nA bridge for birds of kind {number}.\n\n" for number in range(20))
-    oaks = "".join(f"# Beam {number}\n\nA beam of oak rots.\n\n" for number in range(5))
-    write(book / "notes.md", f"{birds}{oaks}# Bridge\n\nIt is long.\n")
-    lmm(f"index {book} -q")
-    write_box_data(book, tmp_path)
-    ((first, *_),) = node("hits", "oak bridge", tmp_path)
-    assert first["anchor"] != "bridge"
-
-
 TEXTS = [
     "Don't, can't, it’s: two-sample *t* test, $t$ and R^2 (§3), x_1, ‘t’ l'erreur d’un",
     "标准误随样本量n的增大而减小；BM25模型、R语言。熵",
     "標準誤差は、データのばらつきを表す。々〇ー・ﾃﾞｰﾀ",
     "표준 오차는 표본의 크기에 달려 있다. 왜도",
     "ค่าเฉลี่ยเลขคณิต 12 ค่า ๆ ນ້ຳ ပျမ်းမျှ មធ្យម",
-    "Дисперсия — это ёлка; й. Ελλάς ΣΊΣΥΦΟΣ İstanbul ıI ﬁne ½ ² Ⅷ ①",
     "माध्य मानों के योग सराசரி מְמוּצָע المُتَوَسِّط Zoe\u0308 \U00020000\U00020001 a\u0301b __init__",
 ]
 

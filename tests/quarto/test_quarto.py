@@ -1,16 +1,17 @@
-"""Books and websites in the real Quarto: what is left out is on no page, and what it cannot do is said."""
+"""Books, websites and single pages in the real Quarto: what is left out is on no page, whatever fails."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.commands import BIN, text, write
+from tests.failing_filters import PROGRAMS, environment
 
 ROOT = Path(__file__).parents[2]
 QUARTO = shutil.which("quarto")
@@ -35,9 +36,9 @@ METADATA = [
 STAYS = ["Before you run it", "Two spreads that are easily confused", "A spreadsheet", "Do not be alarmed if a program"]
 
 
-def do(*command, folder):
-    """Run a command in a project, with our commands on PATH; what it says is in `stdout`."""
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+def do(*command, folder, env=None):
+    """Run a command in a project, with our commands on PATH, or in an environment; what it says is in `stdout`."""
+    path = os.pathsep.join([env["PATH"], str(Path(QUARTO).parent)] if env else [str(BIN), os.environ["PATH"]])
     return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env={**os.environ, "PATH": path}, timeout=600)  # fmt: skip
 
@@ -94,7 +95,6 @@ def test_what_is_left_out_is_not_on_the_site(site):
         assert part not in shown or part == "leave one out"  # a heading, whose words are elsewhere, too
     for part in [*STAYS, 'id="exr-ties"', "panel-tabset", "callout-warning", "footnote-ref"]:
         assert part in shown
-    assert len(json.loads(text(site / "_book" / "search.json"))) > 20
     done = do("lmm", "leak-check", "_book", folder=site)
     assert done.returncode == 0 and "none found" in done.stdout, done.stdout
 
@@ -209,3 +209,71 @@ def test_slips_stop_the_render():
     assert done.returncode != 0
     assert "part/spread.qmd:3: unknown class 'excercise': did you mean 'exercise'?" in done.stdout
     assert not os.path.exists("_site")
+
+
+# Where the filter fails
+
+BLOCK = "::: {.lmm .content-hidden}\n``` yaml\ntype: solution\n```\n:::\n"
+NOTES = f"# A\n\nStays.\n\n{BLOCK}\nAnswer: 4242.\n\n::: callout-note\n{BLOCK}\nGONE inside.\n\nStays.\n:::\n"
+
+
+def put_extension(folder):
+    """Make a folder with a blank in its name that has the extension; return it."""
+    course = folder / "my course"
+    shutil.copytree(ROOT / "quarto-ext" / "_extensions", course / "_extensions" / "owner")
+    return course
+
+
+def rendered(folder, suffixes=(".html", ".md", ".json", ".docx", ".epub")):
+    """All that stands in what was rendered, archives included."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.suffix in suffixes
+             and not {"_extensions", ".quarto"} & set(path.parts) and "_files" not in str(path.parent)]  # fmt: skip
+    return " ".join(map(words_of, paths))
+
+
+def words_of(path):
+    if path.suffix not in (".docx", ".epub"):
+        return text(path)
+    with zipfile.ZipFile(path) as archive:
+        return " ".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
+
+
+def check_refused(folder, env, reason, *words):
+    """Check that a render fails for a reason, and leaves nothing of what is to be left out."""
+    done = do("quarto", "render", *words, folder=folder, env=env)
+    assert done.returncode != 0, done.stdout
+    assert reason in " ".join(done.stdout.split())
+    assert "4242" not in rendered(folder) and "GONE" not in rendered(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "matter"), [("website", "missing"), ("book", "rubbish"), ("default", "another program")]
+)
+def test_a_project_whose_filter_fails(kind, matter, tmp_path):
+    program, reason = PROGRAMS[matter]
+    title = {"website": "website: {title: T}\n", "book": "book: {title: T, chapters: [index.qmd]}\n", "default": ""}
+    settings = f"project: {{type: {kind}}}\n{title[kind]}filters: [lmm]\nformat: {{html: default, docx: default}}\n"
+    folder = put_extension(tmp_path)
+    write(folder / "index.qmd", NOTES)
+    write(folder / "_quarto.yml", settings)
+    check_refused(folder, environment(tmp_path / "bin", program), reason)
+
+
+@pytest.mark.parametrize(
+    ("target", "suffix"), {"html": ".html", "revealjs": ".html", "gfm": ".md", "epub": ".epub"}.items()
+)
+def test_a_page_where_all_is_well_and_where_the_filter_fails(target, suffix, tmp_path):
+    folder = put_extension(tmp_path)
+    write(folder / "index.qmd", f"---\nfilters: [lmm]\n---\n\n{NOTES}")
+    env = environment(tmp_path / "bin", None)
+    knit = tmp_path / "bin" / "lmm-knit"
+    knit.symlink_to(BIN / "lmm-knit")
+    done = do("quarto", "render", "index.qmd", "--to", target, folder=folder, env=env)
+    assert done.returncode == 0, done.stdout
+    page = words_of(folder / f"index{suffix}")
+    assert page.count("Stays.") == 2
+    assert "4242" not in page and "GONE" not in page
+    knit.unlink()
+    program, reason = PROGRAMS["status 1"]
+    write(knit, program).chmod(0o755)
+    check_refused(folder, env, reason, "index.qmd", "--to", target)

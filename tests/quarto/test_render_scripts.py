@@ -81,11 +81,10 @@ def test_pages_that_would_not_be_filtered_stop_the_render_unless_they_name_the_f
         (NATIVE, "part/chapter.qmd:5: "),
         ("# A\n\n{{< include /part/_part.qmd >}}\n", "part/_part.qmd:5: "),
         (f"# A\n\n{BROKEN}\n## Practice\n\nCompute.\n", "part/chapter.qmd:6: "),
-        (DIVS.replace("type: exercise", "- type: exercise\n- note: b"), "in its place:\ntype: exercise\nnote: b\n"),
         ("::: solutons\nText.\n:::\n", "part/chapter.qmd:1: unknown class 'solutons': did you mean 'solution'?"),
         ("---\nlmm:\n  kep: x\n---\n\n# A\n", "part/chapter.qmd: unknown option `lmm.kep`"),
     ],
-    ids=["native", "included", "broken", "list", "class", "option"],
+    ids=["native", "included", "broken", "class", "option"],
 )
 def test_what_would_show_an_exercise_stops_the_render(project, source, message):
     write(project / "exercises.qmd", "# E\n\n::: {.rag-only type=solution}\nText.\n:::\n")
@@ -110,18 +109,6 @@ def test_a_notebook_is_checked_and_left_alone(project):
     assert (done.returncode, text(project / "nb.ipynb")) == (0, source)
 
 
-def test_the_one_command_mends_all(project):
-    write(project / "part" / "chapter.qmd", NATIVE)
-    write(project / "two words.qmd", f"{NATIVE}\n---\nnote: b\n---\n\nText.\n")
-    files = {"QUARTO_PROJECT_INPUT_FILES": "part/chapter.qmd\ntwo words.qmd"}
-    done = script("pre", project, **files)
-    assert done.stderr.count("qmd:") == 3
-    command = done.stderr.splitlines()[-1].partition("run: ")[2]
-    assert command == "lmm convert --to div part/chapter.qmd 'two words.qmd'"
-    assert subprocess.run(command, shell=True, cwd=project, capture_output=True).returncode == 0
-    assert script("pre", project, **files).returncode == 0
-
-
 def test_the_inputs_that_quarto_names_are_looked_at(project):
     write(project / "cells.qmd", NATIVE)
     assert script("pre", project).returncode == 0  # part/chapter.qmd alone
@@ -129,18 +116,6 @@ def test_the_inputs_that_quarto_names_are_looked_at(project):
     names = write(project / "list of files.txt", "index.qmd\ncells.qmd\n")
     environment = {"QUARTO_PROJECT_INPUT_FILES": "", "QUARTO_USE_FILE_FOR_PROJECT_INPUT_FILES": str(names)}
     assert "cells.qmd:5: " in script("pre", project, **environment).stderr
-
-
-def test_what_quarto_takes_for_a_block(project):
-    """Quarto reads all from one rule to the next as YAML, where text is right below the first."""
-    source = "---\ntitle: T\n---\n\n# A\n\n---\n- a\n- b\n---\n\nText.\n"
-    chapter = write(project / "part" / "chapter.qmd", source)
-    done = script("pre", project)
-    assert done.returncode == 1
-    assert "part/chapter.qmd:7: " in done.stderr
-    assert "Leave a line empty" in done.stderr and "lmm convert" not in done.stderr
-    write(chapter, source.replace("---\n- a\n- b\n---", "---\n\n- a\n- b\n\n---"))
-    assert script("pre", project).returncode == 0
 
 
 def test_annotating(project):
@@ -157,20 +132,6 @@ def test_annotating(project):
     done = script("pre", project)  # what cannot be annotated stops no render
     assert done.returncode == 0
     assert "part/chapter.qmd: not annotated: read-only" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("stage", "lines", "said"),
-    [
-        ("pre", "lmm:\n  anotate: true\n", "_quarto.yml: unknown option `lmm.anotate` (known: keep,"),
-        ("post", "lmm: [\n", "_quarto.yml"),
-    ],
-)
-def test_wrong_options_are_refused(project, stage, lines, said):
-    options(project, lines)
-    done = script(stage, project)
-    assert done.returncode == 1
-    assert said in done.stderr and "Traceback" not in done.stderr
 
 
 # After
@@ -198,7 +159,6 @@ def test_a_leak_fails_the_render(project):
     assert "part/chapter.qmd:13: " in done.stderr
     assert "_book/part/chapter.html" in done.stderr
     assert done.stderr.splitlines()[-1].endswith("Do not publish it.")
-    assert not (project / ".lmm").exists()  # the index is of the commit that is published
     write(page, "<html><body><p>Text.</p></body></html>")
     assert script("post", project).returncode == 0
     write(project / "cells.qmd", f"# B\n\n{TASK}.\n")  # another page says it, which this render has not made
@@ -210,8 +170,6 @@ def test_a_full_render_forgets_files_that_are_gone(project):
     assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES="_book/Fixture.pdf").returncode == 0
     assert indexed(project) == {"part/chapter", "cells.qmd", "index.qmd", "exercises.qmd"}
     (project / "cells.qmd").unlink()
-    assert script("post", project).returncode == 0
-    assert "cells.qmd" in indexed(project)
     assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES="").returncode == 0
     assert indexed(project) == {"part/chapter", "index.qmd", "exercises.qmd"}
 
@@ -221,10 +179,9 @@ def test_a_full_render_forgets_files_that_are_gone(project):
     [
         (f"{DIVS.partition('Text.')[2].partition('## ')[0].lstrip()}# {TASK}\n\nText.\n", f"<title>{TASK}</title>",
          "Write a `title:` into its header."),
-        (f"---\ntitle: T\nfrom: gfm\n---\n\n::: exercise\n{TASK}.\n:::\n", f"<p>{TASK}</p>", "or write `from: markdown`."),
         (DIVS, f'<div id="quarto-embedded-source-code-modal"><p>{TASK}.</p></div>', "`code-tools`"),
     ],
-    ids=["title", "reader", "embedded source"],
+    ids=["title", "embedded source"],
 )  # fmt: skip
 def test_what_has_caused_a_leak_is_named(project, source, page, cause):
     write(project / "part" / "chapter.qmd", source)

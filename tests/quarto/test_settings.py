@@ -10,7 +10,7 @@ import pytest
 
 from lmm_core.errors import QuartoError
 from lmm_core.markdown.visibility import DIV_TYPES, KnitRules, project_rules
-from lmm_core.settings.quarto_project import merged, page_rules, read_project
+from lmm_core.settings.quarto_project import page_rules, read_project
 from tests.commands import BIN, text, write
 
 QUARTO = shutil.which("quarto")
@@ -55,11 +55,6 @@ CASES = {
         {"_quarto.yml": PROJECT + says("aa"), "_metadata.yml": says("bb"), "part/_metadata.yaml": says("cc")},
         "aa bb",
         "aa cc",
-    ),
-    "a file that a folder names": (
-        {"_quarto.yml": PROJECT, "part/_metadata.yml": "metadata-files: [more.yml]\n", "part/more.yml": says("aa")},
-        "",
-        "aa",
     ),
     "a file that a header names": (
         {"_quarto.yml": PROJECT, "part/more.yml": says("aa"), "header": "metadata-files: [more.yml]\n"},
@@ -117,19 +112,6 @@ def test_the_first_profile_goes_before_the_others(monkeypatch):
     assert settings["lmm"] == {"collection": "first", "annotate": True, "keep": ["topic", "exercise"]}
     assert settings["lang"] == "de"
     assert settings["book"] == {"chapters": ["a.md"]}  # a file that a profile names changes no chapters
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "result"),
-    [
-        ({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 1, "c": 2}}),
-        ({"a": ["x", "y"]}, {"a": ["y", "z"]}, {"a": ["x", "y", "z"]}),
-        ({"a": "x"}, {"a": ["y"]}, {"a": ["x", "y"]}),
-        ({"a": {"b": 1}}, {"a": False}, {"a": False}),
-    ],
-)
-def test_merging(first, second, result):
-    assert merged(first, second) == result
 
 
 @pytest.mark.parametrize("name", ["_quarto-x.yaml", "more.yml"])
