@@ -167,17 +167,14 @@ class Database:
             entries = self._read() | {entry.name: entry}
             indexes = {name: asdict(named_entry) for name, named_entry in sorted(entries.items())}
             # ASCII, because a root's name may be no UTF-8
-            self._save(self.root / CATALOGUE, json.dumps({"format": FORMAT, "indexes": indexes}) + "\n")
+            check_inside(self.root, self.root / CATALOGUE)  # a link would be followed
+            write_markdown(self.root / CATALOGUE, json.dumps({"format": FORMAT, "indexes": indexes}) + "\n")
         except FolderError as error:
             raise CrawlError(str(error)) from error
         except OSError as error:
             raise CrawlError(f"{self.root / CATALOGUE} cannot be written: {error.strerror or error}") from error
         finally:
             lock.release()
-
-    def _save(self, path: Path, text: str) -> None:
-        check_inside(self.root, path)  # a link would be followed
-        write_markdown(path, text)
 
     def from_root(self, folder: Path) -> str:
         """Return a folder's path from the database's root, if possible."""
@@ -188,12 +185,11 @@ class Database:
 
 
 def _entry(name: str, values: Mapping[str, Any]) -> CatalogueEntry:
-    checked_index_name(name)
-    centroid, description_vector = ([float(value) for value in values[key]] for key in ("centroid", "said"))
+    centroid, said = ([float(value) for value in values[key]] for key in ("centroid", "said"))
     files, snippets = int(values["files"]), int(values["snippets"])
-    description, root = str(values["description"]), str(values["root"])
-    identity, state = dict(values["identity"]), str(values.get("state", ""))
-    return CatalogueEntry(name, description, root, files, snippets, identity, centroid, description_vector, state)
+    description, root, state = str(values["description"]), str(values["root"]), str(values.get("state", ""))
+    identity = dict(values["identity"])
+    return CatalogueEntry(checked_index_name(name), description, root, files, snippets, identity, centroid, said, state)
 
 
 # Write an index's snippets as files: YAML fields, a blank line, and the text

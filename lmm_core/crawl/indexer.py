@@ -151,7 +151,7 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
         raise CrawlError(f"{database.folder(name)} cannot be made: {error.strerror}") from error
 
 
-def encoding_without_annotations(configured: str) -> str:
+def _encoding_without_annotations(configured: str) -> str:
     """Return an encoding without annotations: `bm25` or `hybrid` instead of one with them."""
     if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
         return configured
@@ -170,7 +170,7 @@ class _Run:
         self.database, self.models, self.root, self.store = database, models, root, store
         self.indexed, self.name, self.logger = indexed, indexed.name, logger
         project = database.project
-        encoding: Any = encoding_without_annotations(project.embeddings.encoding)
+        encoding: Any = _encoding_without_annotations(project.embeddings.encoding)
         embeddings = replace(project.embeddings, encoding=encoding)
         self.project = replace(database.project_of(self.name), root=root, embeddings=embeddings, models=project.models)
         self.collection = self.project.database.collection_name
@@ -195,11 +195,8 @@ class _Run:
         dropped = await asyncio.to_thread(refresh.remove, self._is_left_out)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
         indexed = self.indexed
-        indexed.read, indexed.unchanged, indexed.removed = (
-            counts.documents,
-            counts.same,
-            len(refresh.records - self.records.keys()),
-        )
+        indexed.read, indexed.unchanged = counts.documents, counts.same
+        indexed.removed = len(refresh.records - self.records.keys())
         indexed.written, indexed.dropped = counts.written, counts.removed + dropped
         indexed.files, indexed.snippets = len(self.records), sum(record.count for record in self.records.values())
 
@@ -240,9 +237,8 @@ class _Run:
         root = database.from_root(self.root)
         identity = self.encoder.identity()
         state = state_of(self.records.values())
-        entry = CatalogueEntry(
-            self.name, indexed.description, root, indexed.files, indexed.snippets, identity, state=state
-        )
+        counts = indexed.files, indexed.snippets
+        entry = CatalogueEntry(self.name, indexed.description, root, *counts, identity, state=state)
         snippets = database.folder(self.name) / SNIPPETS
         is_lost = indexed.snippets > 0 and next(snippets.iterdir(), None) is None
         if before is not None and replace(before, centroid=[], said=[]) == entry and not is_lost:

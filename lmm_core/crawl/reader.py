@@ -62,16 +62,13 @@ def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) 
         os.scandir(root).close()
     except OSError as error:
         raise CrawlError(f"{root}: {because(error)}") from None
-    return _crawl(root, Choice(_is_document, _is_entered, ignored, frozenset(map(os.path.realpath, without))))
+    left_out = frozenset(map(os.path.realpath, without))
+    return _crawl(root, Choice(_is_document, lambda name: name not in NEVER, ignored, left_out))
 
 
 def _is_document(name: str) -> bool:
     """Return True for a document's name; one like `a.lmm-unmerged.md` holds unmerged text."""
     return name.lower().endswith(SUFFIXES) and not name.lower().endswith(UNMERGED)
-
-
-def _is_entered(name: str) -> bool:
-    return name not in NEVER
 
 
 def _crawl(root: Path, choice: Choice) -> Iterator[WalkedFile | Skipped]:
@@ -99,10 +96,8 @@ def read(document: WalkedFile) -> str | Skipped:
     if torn:
         return Skipped(document.name, torn, torn=True)
     if len(data) > LARGEST:
-        size = document.path.stat().st_size
-        return Skipped(
-            document.name, f"the file has {size / MIB:.1f} MiB, and at most {LARGEST // MIB} are read: split it"
-        )
+        size = f"{document.path.stat().st_size / MIB:.1f} MiB"
+        return Skipped(document.name, f"the file has {size}, and at most {LARGEST // MIB} are read: split it")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

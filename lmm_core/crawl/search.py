@@ -60,7 +60,11 @@ class Indexes:
         entries = await self._shortlist(query, await asyncio.to_thread(self._named_entries, index))
         async with self._open(entries, index == ALL) as libraries:
             spans = await search_spans(libraries, query, max(CANDIDATES, 4 * k), self.models.warn, under_summary)
-        return [_hit(span, spans, most_characters) for span in _without_copies(spans, k)]
+        hits = ((span, _widened(span, spans, most_characters)) for span in _without_copies(spans, k))
+        return [
+            SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, most_characters), source_of(wide))
+            for span, wide in hits
+        ]
 
     async def read(self, source: str, index: str) -> list[Passage]:
         """Return the whole snippets on some lines of an indexed file, in order. Raise CrawlError, also without any.
@@ -170,11 +174,6 @@ def _index_of(span: Span) -> str:
     return span.passage.docid.partition("/")[0]
 
 
-def _hit(span: Span, spans: Sequence[Span], most_characters: int) -> SnippetHit:
-    wide = _widened(span, spans, most_characters)
-    return SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, most_characters), source_of(wide))
-
-
 def source_of(text: Span | Passage) -> str:
     """Return the place of a snippet or a part of it: `path#L3-L20`."""
     source = text.passage.source if isinstance(text, Span) else text.source
@@ -182,16 +181,14 @@ def source_of(text: Span | Passage) -> str:
 
 
 def _widened(span: Span, spans: Sequence[Span], most_characters: int) -> Span:
-    """Extend a span by its neighbours in the passage, the better first, up to `shown` characters."""
+    """Extend a span by its neighbours in the passage, the better first, up to so many characters."""
     beside = [neighbour for neighbour in spans if neighbour.passage.id == span.passage.id]
-    while near := [neighbour for neighbour in beside if neighbour.start == span.end or neighbour.end == span.start]:
-        wider = next(
-            (span.joined(neighbour) for neighbour in near if len(span.joined(neighbour).text) <= most_characters), None
-        )
-        if wider is None:
-            break
+    while True:
+        near = [neighbour for neighbour in beside if neighbour.start == span.end or neighbour.end == span.start]
+        fitting = (wide for wide in map(span.joined, near) if len(wide.text) <= most_characters)
+        if (wider := next(fitting, None)) is None:
+            return span
         span = wider
-    return span
 
 
 def beginning_of(text: str, most_characters: int = SHOWN) -> str:

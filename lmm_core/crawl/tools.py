@@ -24,17 +24,9 @@ CHANGING = frozenset({"index_markdown_docs"})  # tools that write
 LISTED = 20  # skipped files in a result
 NOTE = 500  # characters about each
 
-Query = Annotated[
-    str, {"description": "A question, or words to look for.", "minLength": 1, "maxLength": 20_000}
-]  # fmt: skip
-Shown = Annotated[
-    int,
-    {
-        "description": f"Characters of each snippet: the part that fits best; {MOST_SHOWN} for whole snippets.",
-        "minimum": 100,
-        "maximum": MOST_SHOWN,
-    },
-]
+Query = Annotated[str, {"description": "A question, or words to look for.", "minLength": 1, "maxLength": 20_000}]
+WHOLE = f"Characters of each snippet: the part that fits best; {MOST_SHOWN} for whole snippets."
+Shown = Annotated[int, {"description": WHOLE, "minimum": 100, "maximum": MOST_SHOWN}]
 Most = Annotated[int, {"description": "How many snippets at most.", "minimum": 1, "maximum": 50}]
 IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for all, by meaning the five nearest."}]
 Root = Annotated[str, {"description": "The folder to index, from the working folder.", "minLength": 1}]
@@ -59,8 +51,6 @@ def add_tools(tools: Tools, project: Project, models: Models, working: Path, ind
 
 
 def _search_tool(indexes: Indexes) -> Function:
-    """Return the search tool."""
-
     async def markdown_search(
         query: Query, k: Most = 5, index_name: IndexName = ALL, characters: Shown = SHOWN
     ) -> Result:
@@ -73,8 +63,6 @@ def _search_tool(indexes: Indexes) -> Function:
 
 
 def _read_tool(indexes: Indexes) -> Function:
-    """Return the tool that reads whole snippets."""
-
     async def markdown_read(source: Source, index_name: OneIndex, part: Part = 1) -> Result:
         """Read the whole snippets on some lines of an indexed file: on those that markdown_search
         has given, of which it showed the best part, or on more, to read on (`path#L1-L200`)."""
@@ -88,8 +76,6 @@ def _read_tool(indexes: Indexes) -> Function:
 
 
 def _index_tool(working: Path, database: Database, models: Models) -> Function:
-    """Return the indexing tool."""
-
     async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
         that is there is brought up to date. The files themselves are not changed."""

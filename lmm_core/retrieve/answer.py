@@ -158,16 +158,14 @@ class Conversation:
 def matches_answer(question: str, retrieval: Retrieval, context: Context) -> Answer:
     """Return the best matches as an answer; they are the context's sources."""
     sources = context.sources
-    text = "\n\n".join(f"**{_path(source)}** [{source.number}]\n\n{source.text}" for source in sources)
+    titles = [escape(" › ".join(map(plain_title, source.titles)) or source.source) for source in sources]
+    parts = zip(titles, sources, strict=True)
+    text = "\n\n".join(f"**{title}** [{source.number}]\n\n{source.text}" for title, source in parts)
     cited = tuple(source.number for source in sources)
-    nearest = () if sources else _nearest(retrieval)
+    nearest = () if sources else retrieval.sections[:NEAREST]
     return Answer(
-        question, text, sources, cited, bool(sources), STAND_IN_NAME, context, (), nearest, _kinds(retrieval)
+        question, text, sources, cited, bool(sources), STAND_IN_NAME, context, (), nearest, retrieval.types
     )  # fmt: skip
-
-
-def _path(source: CitedSource) -> str:
-    return escape(" › ".join(map(plain_title, source.titles)) or source.source)
 
 
 def context_text(retrieval: Retrieval, context: Context) -> str:
@@ -209,10 +207,12 @@ class _Turn:
     def _answer(self, question: str) -> Answer:
         cited = self.cited
         answered = bool(cited.numbers) and not cited.refused
+        dropped = ", ".join(dict.fromkeys(cited.dropped))
         return Answer(
             question, cited.text.strip(), self._numbered_sources(), tuple(cited.numbers.values()), answered,
-            self.asker.model.name, self.context, _dropped_note(cited.dropped),
-            () if answered else _nearest(self.retrieval), _kinds(self.retrieval),
+            self.asker.model.name, self.context,
+            (f"left out of the answer, since no source has it: {dropped}",) if dropped else (),
+            () if answered else self.retrieval.sections[:NEAREST], self.retrieval.types,
         )  # fmt: skip
 
     def _show(self, part: str) -> None:
@@ -334,20 +334,6 @@ def _as_text(result: Result | str) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
-def _dropped_note(dropped: Sequence[str]) -> tuple[str, ...]:
-    if not dropped:
-        return ()
-    return (f"left out of the answer, since no source has it: {', '.join(dict.fromkeys(dropped))}",)
-
-
-def _kinds(retrieval: Retrieval) -> tuple[str, ...]:
-    return tuple(sorted(retrieval.material.types))
-
-
-def _nearest(retrieval: Retrieval) -> tuple[Ranked, ...]:
-    return retrieval.sections[:NEAREST]
-
-
 # Configuration
 
 
@@ -363,21 +349,12 @@ def make_conversation(
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
-    return Conversation(
-        Retriever(
-            library,
-            _queries(project, models, chats),
-            _reranker(project, models, chats),
-            models.warn,
-            patience,
-        ),
-        asker,
-        tools if asker else None,
-        ask.budget,
-        ask.tool_calls,
-        max(project.requests["major"].context_tokens - ROOM_FOR_REPLY, 0),
-        prompt=own_prompt("answer", project.prompts),
-    )
+    queries, reranker = _queries(project, models, chats), _reranker(project, models, chats)
+    retriever = Retriever(library, queries, reranker, models.warn, patience)
+    tokens = max(project.requests["major"].context_tokens - ROOM_FOR_REPLY, 0)
+    prompt = own_prompt("answer", project.prompts)
+    tools = tools if asker else None
+    return Conversation(retriever, asker, tools, ask.budget, ask.tool_calls, tokens, prompt=prompt)
 
 
 def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | None:

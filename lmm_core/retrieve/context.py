@@ -81,11 +81,8 @@ def build_context(
             break
         if span in draft or draft.size(span) > draft.remaining:
             continue
-        choices = (
-            _sections_around(retrieval, span.passage, best, draft)
-            if whole and span.passage.key not in examined
-            else iter(())
-        )
+        is_new = whole and span.passage.key not in examined
+        choices = _sections_around(retrieval, span.passage, best, draft) if is_new else iter(())
         examined.add(span.passage.key)
         if not any(map(draft.add, choices)):
             draft.add([span])
@@ -97,7 +94,9 @@ def _sections_around(retrieval: Retrieval, passage: Passage, best: set[str], dra
     sections: list[list[Span]] = []
     section: Section | None = retrieval.material.section_of(passage)
     while section is not None and section.key not in draft.too_large:
-        spans = draft.if_room(map(whole_span, _passages_taken_with(section, passage, retrieval.type)), draft.budget)
+        inside = (other for under in section.walk() for other in under.passages)  # lazily: sections may be large
+        taken = (other for other in inside if other.id == passage.id or fits_type(other, retrieval.type))
+        spans = draft.if_room(map(whole_span, taken), draft.budget)
         if spans is None:
             if fits_type(passage, retrieval.type):  # else only this passage may make it too large
                 draft.too_large.add(section.key)
@@ -107,12 +106,6 @@ def _sections_around(retrieval: Retrieval, passage: Passage, best: set[str], dra
             sections.append(spans)
         section = section.parent
     return reversed(sections)
-
-
-def _passages_taken_with(section: Section, passage: Passage, type: str) -> Iterator[Passage]:
-    """Yield the passages taken with a passage, lazily, because sections may be large."""
-    inside = (other for under in section.walk() for other in under.passages)
-    return (other for other in inside if other.id == passage.id or fits_type(other, type))
 
 
 def fits_type(passage: Passage, type: str) -> bool:
@@ -229,11 +222,16 @@ def _follows(passage: Passage, following: Passage, material: Material) -> bool:
 
 
 def _source(number: int, run: Sequence[Span]) -> CitedSource:
-    first = run[0].passage
+    ids = tuple(dict.fromkeys(span.passage.id for span in run))
+    end = max(span.line_end for span in run)
+    return cited_source(number, run[0].passage, _join_spans(run), run[0].line_start, end, ids)
+
+
+def cited_source(number: int, first: Passage, text: str, start: int, end: int, ids: tuple[str, ...]) -> CitedSource:
+    """Return a source at the place of its first passage. start, end: lines; ids: of its passages."""
     return CitedSource(
-        number, first.titles, first.docid, first.source, first.anchor, first.path, run[0].line_start,
-        max(span.line_end for span in run), first.types, first.depth, _join_spans(run),
-        tuple(dict.fromkeys(span.passage.id for span in run)), first.page,
+        number, first.titles, first.docid, first.source, first.anchor, first.path, start, end, first.types, first.depth,
+        text, ids, first.page,
     )  # fmt: skip
 
 

@@ -68,10 +68,6 @@ def is_solution(title: str) -> bool:
     return re.fullmatch(_SOLUTION, title.strip(" \t*_.:")) is not None
 
 
-def own_text(section: Section) -> list[Passage]:
-    return [passage for passage in section.passages if not type_of(passage)]
-
-
 def type_of(passage: Passage) -> str:
     """Return a passage's first type, "" for plain text. A div of class `solution` is always a solution."""
     if not passage.types:
@@ -88,11 +84,10 @@ def may_be_shown(passage: Passage, requested: str = "") -> bool:
 def without_fences(text: str) -> str:
     """Remove comments and div fences; code stays."""
     parts = split_fences(text)
-    return "".join(piece if is_code else _remove_marks(piece) for is_code, piece in parts).strip("\n")
-
-
-def _remove_marks(text: str) -> str:
-    return join_blank_lines(_COMMENT.sub("", _FENCE_LINE.sub("", text)))
+    cleaned = (
+        piece if is_code else join_blank_lines(_COMMENT.sub("", _FENCE_LINE.sub("", piece))) for is_code, piece in parts
+    )
+    return "".join(cleaned).strip("\n")
 
 
 def join_blank_lines(text: str) -> str:
@@ -179,7 +174,8 @@ def _item(section: Section, type: str, group: list[Passage], alone: bool) -> Typ
     text = merge([passage for passage in group if passage not in solved])
     text, inside = cut_solution(text) if type == EXERCISE else (text, "")
     text, inside = without_fences(text), without_fences(inside)
-    title = lead_of(text) or (section.titles[-1] if alone and section.titles and not own_text(section) else "")
+    is_named = alone and section.titles and all(map(type_of, section.passages))
+    title = lead_of(text) or (section.titles[-1] if is_named else "")
     solution = "\n\n".join(filter(None, [inside, _clean(solved)]))
     return TypedPart(type, title, text, solution, section, tuple(group))
 

@@ -155,11 +155,6 @@ def _next(section: Section | None, material: Material) -> Section | None:
     return None
 
 
-def _previous(section: Section, material: Material) -> Section | None:
-    """Return the previous section on the same level, else its parent."""
-    return material.around(section)[0] or section.parent
-
-
 # Results
 
 
@@ -192,7 +187,7 @@ def _hit_entry(passage: Passage, span: Span) -> Result:
 
 
 def _read(section: Section, material: Material, whole: bool = True, part: int = 1) -> Result:
-    before, after = _previous(section, material), _next(section, material)
+    before, after = material.around(section)[0] or section.parent, _next(section, material)
     return {
         **_section_entry(section),
         "titles": [one_line(title, TITLE) for title in section.titles],
@@ -329,7 +324,7 @@ def find_section(name: str, material: Material) -> Section:
         matches
         or _with_anchor(sections, reference)
         or _with_titles(sections, reference)
-        or _in_file(material, reference)
+        or [document for document in material.documents if _is_file(document, reference)]
     )
     keys = {match.key for match in matches}  # a document may take its title from its only heading
     outermost = [match for match in matches if match.parent is None or match.parent.key not in keys]
@@ -373,9 +368,7 @@ def find_passages(name: str, material: Material) -> list[Passage]:
 def _with_anchor(sections: Sequence[Section], name: str) -> list[Section]:
     document, _, anchor = name.rpartition("#")
     with_anchor = [section for section in sections if section.anchor == anchor != ""]
-    return [
-        section for section in with_anchor if not document or document == section.docid or _is_file(section, document)
-    ]
+    return [section for section in with_anchor if document in ("", section.docid) or _is_file(section, document)]
 
 
 def _with_titles(sections: Sequence[Section], name: str) -> list[Section]:
@@ -383,10 +376,6 @@ def _with_titles(sections: Sequence[Section], name: str) -> list[Section]:
     return [
         section for section in sections if [_fold_title(title) for title in section.titles][-len(titles) :] == titles
     ]
-
-
-def _in_file(material: Material, name: str) -> list[Section]:
-    return [document for document in material.documents if _is_file(document, name)]
 
 
 def _is_file(section: Section, name: str) -> bool:

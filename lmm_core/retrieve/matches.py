@@ -11,7 +11,7 @@ from ..indexing.passages import Key, Passage
 from ..indexing.statistics import emphasised
 from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.words import find_words
-from .context import CitedSource
+from .context import CitedSource, cited_source
 from .items import may_be_shown
 from .plain_text import escape, in_unicode, link_labels, plain_text
 from .search import Retrieval
@@ -60,16 +60,11 @@ class _Excerpts:
 
     def first(self, passages: Sequence[Passage]) -> CitedSource | None:
         """Return an excerpt of the first passage with text as a source, None for images alone and the like."""
-        text_of = self._whole_passage if self.retrieval.type else self._excerpt
-        texts = ((passage, text_of(passage)) for passage in passages)
-        return next((self._source(passage, text) for passage, text in texts if text), None)
-
-    @staticmethod
-    def _source(passage: Passage, text: str) -> CitedSource:
-        return CitedSource(
-            0, passage.titles, passage.docid, passage.source, passage.anchor, passage.path, passage.line_start,
-            passage.line_end, passage.types, passage.depth, text, (passage.id,), passage.page,
-        )  # fmt: skip
+        for passage in passages:
+            parts = self._parts(passage) if self.retrieval.type else self._excerpt(passage)
+            if text := "\n\n".join(self._render_part(part, passage.language) for part in parts):
+                return cited_source(0, passage, text, passage.line_start, passage.line_end, (passage.id,))
+        return None
 
     def _parts(self, passage: Passage) -> list[_Part]:
         lines = in_unicode(plain_text(passage.text, self.references, self._links_of(passage))).split("\n")
@@ -87,14 +82,11 @@ class _Excerpts:
             self._links[passage.docid] = set().union(*(link_labels(other.text) for other in passages))
         return self._links[passage.docid]
 
-    def _whole_passage(self, passage: Passage) -> str:
-        return "\n\n".join(self._render_part(part, passage.language) for part in self._parts(passage))
-
-    def _excerpt(self, passage: Passage) -> str:
+    def _excerpt(self, passage: Passage) -> list[_Part]:
         """Return the best sentence, the one it needs, and the code after it."""
         parts = self._parts(passage)
         if not parts:
-            return ""
+            return []
         places = [(at, number) for at, part in enumerate(parts) for number in range(len(part.sentences))]
         prose = [(at, number) for at, number in places if not parts[at].is_code]
         terms = [" ".join(find_words(term)) for term in emphasised(passage.text)]
@@ -103,13 +95,10 @@ class _Excerpts:
             prose = []
         at, number = max(prose or places, key=lambda place: scores[place])  # first on ties
         if parts[at].is_code:
-            return self._render_part(_code_around(parts[at], number), passage.language)
-        excerpt = [_Part(False, tuple(_with_neighbour(parts[at].sentences, number)))]
-        is_last = parts[at].sentences[-1] in excerpt[0].sentences
-        return "\n\n".join(
-            self._render_part(part, passage.language)
-            for part in [*excerpt, *(_parts_after(excerpt[0], parts[at + 1 :]) if is_last else ())]
-        )
+            return [_code_around(parts[at], number)]
+        excerpt = _Part(False, tuple(_with_neighbour(parts[at].sentences, number)))
+        is_last = parts[at].sentences[-1] in excerpt.sentences
+        return [excerpt, *(_parts_after(excerpt, parts[at + 1 :]) if is_last else ())]
 
     def _score(self, sentence: str, terms: Sequence[str], language: str) -> float:
         """Return the share of a question in a sentence, by rarity; emphasised terms count twice."""

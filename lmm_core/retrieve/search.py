@@ -66,6 +66,11 @@ class Retrieval:
     lexical: LexicalIndex
     missed: tuple[str, ...] = ()
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of material that can be asked for."""
+        return tuple(sorted(self.material.types))
+
 
 @dataclass
 class Retriever:
@@ -104,7 +109,8 @@ class Retriever:
         if not (earlier or type):
             await search.run([query.text])
         if not search.suffices():
-            queries = await self._model_queries(query.text, earlier, missed)
+            expansion = self.queries.expand(query.text, earlier) if self.queries else None
+            queries = await self._try_model(expansion, BY_QUESTION, missed) if expansion else None
             await search.run(queries or plain_queries(query.text, words.language, earlier))
         spans, lexical = search.spans, search.lexical
         if type and query.text == type and not spans:  # any match will do
@@ -117,12 +123,6 @@ class Retriever:
             query.text, type, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
             lexical.material, lexical, tuple(missed),
         )  # fmt: skip
-
-    async def _model_queries(self, text: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
-        """Return the model's queries, or None without a model and on failure."""
-        if self.queries is None:
-            return None
-        return await self._try_model(self.queries.expand(text, earlier), BY_QUESTION, missed)
 
     async def _reranked(
         self, text: str, spans: list[Span], material: Material, missed: list[str]

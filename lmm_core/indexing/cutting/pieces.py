@@ -130,7 +130,7 @@ class _PieceSearch:
         first_unit, last_unit = self.units[first], self.units[stop - 1]
         frame = Frame(first_unit.frame.before, last_unit.frame.after)
         size = sum(unit.full for unit in self.units[first:stop]) + self.before[first] + self.after[stop - 1]
-        if not self._surely_fits(size):
+        if size > self.limits.max_size - self.limits.max_size // 8:  # else the whole surely fits
             size = self.limits.of(add_frame(self.text[first_unit.start : last_unit.end], frame))
         if size <= self.limits.max_size:
             yield Piece(first_unit.start, last_unit.end, frame, first_unit.start, size)
@@ -158,10 +158,6 @@ class _PieceSearch:
 
     def _repeated(self, at: int, piece: Piece) -> int:
         return self.limits.of(self.text[at : piece.start])
-
-    def _surely_fits(self, size: int) -> bool:
-        """Return True if a sum of sizes is so low that the whole need not be counted."""
-        return size <= self.limits.max_size - self.limits.max_size // 8
 
 
 def add_frame(text: str, frame: Frame) -> str:

@@ -268,15 +268,11 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
         alone: list[TextNode] = []
         for node in texts:
             (alone if _stands_alone(node, opts) else own).append(node)
+        summary = nearest_summary(part for part in reversed(section.ancestors) if is_indexed(part))
         for group in [own, *([node] for node in alone)]:
             own_documents = _documents([node.block for node in group if node.block is not None], titles, opts)
-            documents += [replace(text, context_summary=_summary_around(section)) for text in own_documents]
+            documents += [replace(text, context_summary=summary) for text in own_documents]
     return sorted(documents, key=lambda document: document.line)
-
-
-def _summary_around(section: HeadingNode) -> str:
-    """Return the summary of the nearest section with one, or ""."""
-    return nearest_summary(part for part in reversed(section.ancestors) if is_indexed(part))
 
 
 def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:
@@ -327,16 +323,17 @@ def find_runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | Tex
         run = TextRun([text], metadata, bool(metadata) or _is_alone(text, rules)) if text else None
         if not text:
             yield block
-        is_own = isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock)
-        metadata = [*metadata, block] if is_own and isinstance(block, MetadataBlock) else []
+        is_header = isinstance(block, HeaderBlock)
+        metadata = [*metadata, block] if isinstance(block, MetadataBlock) and not is_header else []
     if run:
         yield run
 
 
 def _text(block: Block) -> TextBlock | None:
     """Return the block if it is a non-empty text, else None."""
-    is_text = isinstance(block, TextBlock) and not isinstance(block, ErrorBlock)
-    return block if is_text and isinstance(block, TextBlock) and not blank(block.content) else None
+    if not isinstance(block, TextBlock) or isinstance(block, ErrorBlock) or blank(block.content):
+        return None
+    return block
 
 
 def _continues(run: TextRun, block: TextBlock, rules: KnitRules) -> bool:

@@ -323,15 +323,13 @@ def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
             closing = re.compile(rf"[ \t]*{re.escape(fence['marks'][0])}{{{len(fence['marks'])},}}[ \t]*\r?\n?")
             last = next((at for at in range(line + 1, len(lines)) if closing.fullmatch(lines[at])), None)
             if last is not None:
-                regions.append(
-                    _Region("code", line, line + 1, last, Frame(raw[line], _with_line_end(raw[last], raw[line])))
-                )
+                frame = Frame(raw[line], _with_line_end(raw[last], raw[line]))
+                regions.append(_Region("code", line, line + 1, last, frame))
                 line = last
         elif DIV_CLOSE.match(text) and divs:
             first = divs.pop()
-            regions.append(
-                _Region("div", first, first + 1, line, Frame(raw[first], _with_line_end(raw[line], raw[first])))
-            )
+            frame = Frame(raw[first], _with_line_end(raw[line], raw[first]))
+            regions.append(_Region("div", first, first + 1, line, frame))
         elif DIV_OPEN.match(text):
             divs.append(line)
         elif head := _table_head(lines, line):
@@ -401,9 +399,8 @@ def cut_at(
         return _cut_anywhere(text, start, end, frame, limits, prose)
     units: list[Unit] = []
     for first, stop, cost in _cuts(text, start, end, separators[0]):
-        units += _fit(text, first, stop, frame, limits, prose) or cut_at(
-            text, first, stop, limits, frame, separators[1:], prose
-        )
+        fitting = _fit(text, first, stop, frame, limits, prose)
+        units += fitting or cut_at(text, first, stop, limits, frame, separators[1:], prose)
         units[-1].cost = cost
     return units
 

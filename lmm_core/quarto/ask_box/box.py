@@ -69,7 +69,12 @@ def write_box(
     left_out = fields_left_out(project.embeddings)
     data = box_script(rows, str(settings.get("lang") or "en"), project.synonyms, left_out)
     make_marked(output / ASK_FOLDER, BOX)
-    _write_files(output / ASK_FOLDER, {DATA: data, **box_files()})
+    files = {DATA: data, **box_files()}
+    for name, content in files.items():
+        _write(output / ASK_FOLDER / name, content)
+    for path in (output / ASK_FOLDER).glob("*.js"):
+        if path.name not in files:
+            path.unlink()
     for name, place in places.items():
         _put_tag(place, name, texts[name], ask)
     return rows
@@ -86,14 +91,6 @@ def remove_box(output: Path) -> None:
             continue
         _write(path, _bytes(_without_tag(_text(path))))
     remove_marked(folder, BOX)
-
-
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
-        _write(folder / name, content)
-    for path in folder.glob("*.js"):
-        if path.name not in files:
-            path.unlink()
 
 
 def _put_tag(place: Path, page: str, page_text: PageText, ask: AskBoxSettings) -> None:
@@ -128,7 +125,6 @@ def _write(path: Path, data: bytes) -> None:
 
 # Data
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 FORMAT = 11  # version of the data; box.js reads no other
 
 
@@ -160,23 +156,14 @@ def box_script(
         "askingSigns": ASKING,
         "weights": weights_data(left_out),
     }
-    return b"lmmAsk.take(%b)\n" % _json(data)
-
-
-def _json(value: Any) -> bytes:
-    return _ENCODER.encode(value).encode("utf-8", "replace")  # lone surrogates
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return b"lmmAsk.take(%b)\n" % text.encode("utf-8", "replace")  # lone surrogates
 
 
 def _words(rows: BoxRows) -> Iterator[str]:
     for _, _, title, _, _, summary, questions, passages in rows.sections:
-        texts = (
-            title,
-            summary,
-            *questions,
-            *(passage if isinstance(passage, str) else passage[0] for passage in passages),
-        )
-        for word in find_words(in_unicode("\n".join(texts))):
-            yield fold(word)
+        texts = (passage if isinstance(passage, str) else passage[0] for passage in passages)
+        yield from map(fold, find_words(in_unicode("\n".join([title, summary, *questions, *texts]))))
 
 
 def _stems(words: set[str], language: str) -> list[str]:

@@ -13,7 +13,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from operator import add, mul
 from typing import Any
 
@@ -42,13 +42,12 @@ from .weights import (
     D,
     K,
 )  # fmt: skip
-from .words import Stems, Vocabulary, asked_words, other_words
+from .words import Vocabulary, asked_words, other_words
 
 MOST_MEANT = 4  # alternatives for an unknown word
 KEPT = 1000  # cached texts: about 10 MB
 CUT = 20  # best passages that are cut into spans
 
-Fields = dict[str, Counter[str]]
 Weighed = Mapping[str, float]  # stem scores of a text, without rarity
 Meant = Mapping[str, float]  # possible stems of a word, with weights
 
@@ -96,15 +95,14 @@ class LexicalIndex:
         self.stemmers = Stemmers(language)
         self.statistics = statistics or count_terms(material, self.stemmers)
         self.synonyms = Synonyms(self.stemmers.of(""), language, synonyms or {})
-        self.vocabulary = Vocabulary(self.stemmers, Stems(self.statistics, self.stemmers))
+        self.vocabulary = Vocabulary(self.statistics, self.stemmers)
         self._keep_texts()
 
     def _keep_texts(self) -> None:
         sections, passages = self.material.sections, self.material.passages
-        self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(sections[key])))
-        has_questions = "questions" not in self.left_out
-        self._questions_of = lru_cache(KEPT)(lambda key: self._questions(sections[key]) if has_questions else [])
-        self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(passages[ident])))
+        self._about_of = lru_cache(KEPT)(lambda key: self._about(sections[key]))
+        self._questions_of = lru_cache(KEPT)(lambda key: self._questions(sections[key]))
+        self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(passages[ident]))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(passages[ident]))
 
     def within(self, material: Material) -> LexicalIndex:
@@ -114,12 +112,14 @@ class LexicalIndex:
         other._keep_texts()
         return other
 
-    def _about(self, section: Section) -> Fields:
+    def _about(self, section: Section) -> list[Weighed]:
         texts = {name: text for name, text in texts_about(section).items() if name not in ("questions", *self.left_out)}
-        return self._count_stems(texts, section.language)
+        return self._weighed(texts, section.language)
 
     def _questions(self, section: Section) -> list[Weighed]:
         stems, questions = self.stemmers.of(section.language).stems, section.questions
+        if "questions" in self.left_out:
+            return []
         counters = filter(None, (Counter(stems(question)) for question in questions))
         return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()} for counts in counters]
 
@@ -135,18 +135,14 @@ class LexicalIndex:
             best = max(best, scores, key=lambda scores: sum(map(mul, scores, terms.rarity)))
         return best
 
-    def _fields(self, passage: Passage) -> Fields:
-        return self._count_stems(texts_of(passage), passage.language)
+    def _fields(self, passage: Passage) -> list[Weighed]:
+        return self._weighed(texts_of(passage), passage.language)
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
         """Return a passage's spans, each with its stems and their number."""
         stems = self.stemmers.of(passage.language).stems
         counters = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
         return [(span, counts, counts.total()) for span, counts in counters]
-
-    def _count_stems(self, texts: Mapping[str, str], language: str) -> Fields:
-        stems = self.stemmers.of(language).stems
-        return {name: Counter(stems(text)) for name, text in texts.items()}
 
     def meant(self, question: str) -> list[dict[str, float]]:
         """Return the possible stems of each word, with weights."""
@@ -206,8 +202,8 @@ class LexicalIndex:
         meant = self.meant(question)
         terms = self._query_terms(meant)
         rarity, scores = terms.rarity, list(self.scores(passages, terms))
-        others = self._scores_by_others(question, meant, passages)
-        sums = [sum(map(mul, own, rarity)) + others[passage.key] for passage, own in zip(passages, scores, strict=True)]
+        others = cache(partial(self._score_about, self._other_terms(question, meant)))
+        sums = [sum(map(mul, own, rarity)) + others(passage.key) for passage, own in zip(passages, scores, strict=True)]
         shares = [LEAST + share_found(own, rarity) for own in scores]
         factors = [aside(passage, type) * share for passage, share in zip(passages, shares, strict=True)]
         order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
@@ -217,14 +213,15 @@ class LexicalIndex:
         ranked = [whole_span(passages[at]).scored(factors[at] * PASSAGE * sums[at]) for at in order[CUT:]]
         for at, spans in cut.items():
             for span, stems, length in spans:
-                own = _own_score(terms, rarity, stems, length, usual)
+                weighed = {stem: term_score(stems[stem], length, usual) for stem in terms.matching_stems(stems)}
+                own = sum(map(mul, terms.scores([weighed]), rarity), 0.0)
                 ranked.append(span.scored(factors[at] * (own + PASSAGE * sums[at])))
         return best_first(ranked)
 
-    def _scores_by_others(self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]) -> dict[Key, float]:
-        """Return section scores for `other_words`, from titles and summaries alone."""
-        terms, keys = self._other_terms(question, meant), {passage.key for passage in passages}
-        return {key: sum(map(mul, terms.scores(self._about_of(key)), terms.rarity)) for key in keys}
+    def _score_about(self, terms: QueryTerms, key: Key) -> float:
+        """Return a section's score by its titles and summary alone."""
+        score: float = sum(map(mul, terms.scores(self._about_of(key)), terms.rarity))
+        return score
 
     def _other_terms(self, question: str, meant: Sequence[Meant]) -> QueryTerms:
         """Return the known stems of `other_words`, without those that are asked for anyway."""
@@ -239,17 +236,14 @@ class LexicalIndex:
         count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
-    def _weighed(self, fields: Fields) -> list[Weighed]:
-        """Return each field's stem scores, independent of the question."""
-        return [self._weighed_field(name, counts) for name, counts in fields.items() if counts]
-
-    def _usual(self, name: str) -> float:
-        """Return a field's mean number of stems."""
-        return max(self.statistics.lengths[name] / max(self.statistics.fields[name], 1), 1.0)
-
-    def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
-        length, usual = counts.total(), self._usual(name)
-        return {stem: FIELDS[name] * term_score(times, length, usual) for stem, times in counts.items()}
+    def _weighed(self, texts: Mapping[str, str], language: str) -> list[Weighed]:
+        """Return the stem scores of each field, independent of the question."""
+        stems, statistics, weighed = self.stemmers.of(language).stems, self.statistics, list[Weighed]()
+        for name, text in texts.items():
+            counts = Counter(stems(text))
+            length, usual = counts.total(), max(statistics.lengths[name] / max(statistics.fields[name], 1), 1.0)
+            weighed.append({stem: FIELDS[name] * term_score(n, length, usual) for stem, n in counts.items()})
+        return weighed
 
 
 class QueryTerms:
@@ -283,11 +277,6 @@ def term_score(times: int, length: int, usual: float) -> float:
     length: stems in the text
     usual: the mean length"""
     return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
-
-
-def _own_score(terms: QueryTerms, rarity: Sequence[float], stems: Counter[str], length: int, usual: float) -> float:
-    weighed = {stem: term_score(stems[stem], length, usual) for stem in terms.matching_stems(stems)}
-    return sum(map(mul, terms.scores([weighed]), rarity), 0.0)
 
 
 def _saturated(scores: Sequence[float], rarity: Sequence[float]) -> float:

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
+from itertools import takewhile
 
 from ...indexing.statistics import TermStatistics
 from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words, language_code, stop_words
@@ -110,14 +111,15 @@ def _language_of(words: Sequence[str], usual: str) -> str:
     return most if counts[most] >= counts[usual] + 2 else usual
 
 
-class Stems:
-    """The stems of some texts, with their words and document frequencies."""
+class Vocabulary:
+    """Matches words of questions to the words of texts. counts: document frequencies of the stems."""
 
     def __init__(self, statistics: TermStatistics, stemmers: Stemmers) -> None:
         self.counts = statistics.stems
         self._statistics, self._stemmers = statistics, stemmers
         for language in statistics.words:  # stem question words in each language
             stemmers.of(language)
+        self._near_of = lru_cache(NEAR_KNOWN)(self._nearest_stems)
 
     @cached_property
     def _sorted(self) -> list[str]:
@@ -135,41 +137,23 @@ class Stems:
                     forms[folded[:1], len(folded)].append((folded, stem))
         return forms
 
-    def starting(self, start: str) -> Iterator[str]:
-        """Yield the stems with a prefix, sorted."""
-        for at in range(bisect_left(self._sorted, start), len(self._sorted)):
-            if not self._sorted[at].startswith(start):
-                return
-            yield self._sorted[at]
+    def _starting(self, start: str) -> Iterator[str]:
+        return takewhile(lambda stem: stem.startswith(start), self._sorted[bisect_left(self._sorted, start) :])
 
-    def form(self, stem: str) -> str:
+    def _form(self, stem: str) -> str:
         """Return a stem's shortest word, or the stem."""
         words = (word for many in self._forms.values() for word, of_word in many if of_word == stem)
         return min(words, key=lambda word: (len(word), word), default=stem)
 
-    def alike(self, initial: str, length: int) -> Sequence[tuple[str, str]]:
-        """Return words by first letter and length, with stems."""
-        return self._forms.get((initial, length), ())
-
-
-class Vocabulary:
-    """Matches words of questions to the words of texts."""
-
-    def __init__(self, stemmers: Stemmers, stems: Stems) -> None:
-        self.stemmers, self.stems = stemmers, stems
-        self.counts = stems.counts
-        self._near_of = lru_cache(NEAR_KNOWN)(self._nearest_stems)
-
     def meant(self, word: str) -> dict[str, float]:
         """Return a word's possible stems, with weights.
 
-        These are its own stem in each language, longer stems with it as prefix, and otherwise the nearest by spelling:
-            one
-        typing error per five letters."""
+        These are its own stem in each language, longer stems with it as prefix, and otherwise the nearest by spelling
+        (one typing error per five letters)."""
         weights: dict[str, float] = {}
-        for stem in self.stemmers.meant(word):
+        for stem in self._stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
-                weights = dict.fromkeys(self.stems.starting(stem), PREFIX) | weights
+                weights = dict.fromkeys(self._starting(stem), PREFIX) | weights
             if stem in self.counts:
                 weights[stem] = 1.0
         return weights or dict.fromkeys(self._near_of(fold(word)), FUZZY)
@@ -191,7 +175,7 @@ class Vocabulary:
         return [word for at, word in enumerate(words) if not is_unknown(at)]
 
     def _is_known(self, word: str) -> bool:
-        return not self.counts.keys().isdisjoint(self.stemmers.meant(word))
+        return not self.counts.keys().isdisjoint(self._stemmers.meant(word))
 
     @staticmethod
     def _is_seam(words: Sequence[str], is_known: Sequence[bool], at: int) -> bool:
@@ -204,14 +188,14 @@ class Vocabulary:
         """Return a word, or its possible words if unknown."""
         if self._is_known(word):
             return [word]
-        return [self.stems.form(stem) for stem in self.meant(word)] or [word]
+        return [self._form(stem) for stem in self.meant(word)] or [word]
 
     def _nearest_stems(self, word: str) -> list[str]:
         """Return the nearest stems by spelling, with the same first letter."""
         most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
         near: dict[str, int] = {}
         for size in range(len(word) - most, len(word) + most + 1):
-            for other, stem in self.stems.alike(word[:1], size) if most else ():
+            for other, stem in self._forms.get((word[:1], size), ()) if most else ():
                 if (far := typing_errors(word, other, most)) <= most:
                     near[stem] = min(far, near.get(stem, far))
         least = min(near.values(), default=0)
