@@ -36,7 +36,7 @@ from ...markdown.metadata.body import DELETED
 from ...markdown.metadata.keys import MESSAGE_KEYS
 from ...markdown.regions import DIV_OPEN, Regions
 from ...markdown.spelling import edit_block
-from ...markdown.tree import HeadingNode, TextNode, blocks_to_tree, sections, titles_path
+from ...markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ...markdown.visibility import KnitRules, header_rules, in_notes, is_indexed, type_of_div
 from ...models.tokens import count_tokens
 from ...scan.annotations.sections import nearest_summary
