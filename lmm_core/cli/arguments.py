@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..errors import MarkdownError, OutputError, QuartoError
+from ..errors import MarkdownError, ModelError, OutputError, QuartoError
 from ..files.walk import SUFFIXES
 from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import LoggerBase
@@ -84,12 +84,18 @@ class Asking:
     jobs: int | None
     quiet: bool
 
-    def models(self) -> Models:
-        """Return new models."""
+    def models(self, paths: Sequence[Path] = ()) -> Models:
+        """Return new models. Raise UsageError for a model that is unknown in the project of the first path."""
         from ..settings.models import Models
         from .reports import warn
 
-        return Models(self.model, self.jobs, warn)
+        models = Models(self.model, self.jobs, warn)
+        if self.model and paths:
+            try:
+                models.name(project_at(paths[0] / "-"), "minor")
+            except ModelError as error:
+                raise click.UsageError(str(error)) from None
+        return models
 
 
 def asking_options(command: Command) -> Command:

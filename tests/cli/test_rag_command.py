@@ -330,3 +330,11 @@ def test_cleared_the_file_is_what_it_was(annotated):
     assert said["changed"] is True
     assert text("notes.md") == NOTES
     assert lmm("lmm clear --annotations notes.md").stderr == "0 of 1 files cleared\n"
+
+
+@pytest.mark.parametrize("command", ["rag", "chat"])
+def test_an_unknown_model_is_refused_once(command):
+    write("a.md", NOTES)
+    write("b.md", NOTES)
+    refusal = lmm(f"lmm {command} . --model gpt-4", status=2)
+    assert refusal.output.count("did you mean openai/gpt-4?") == 1

@@ -39,7 +39,7 @@ def chat(paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, watch: 
             SavedFiles(paths, finder), lambda saved: not [path for path in saved if not _answer(path, asking)]
         )
         return
-    models = asking.models()
+    models = asking.models(paths)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
     outcomes = for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder)
     if not any((quiet, as_json, models.usage.requests, *(outcome.changed or outcome.reports for outcome in outcomes))):

@@ -65,7 +65,7 @@ def rag(
     if watch and (writing.check or writing.diff or writing.as_json or dry_run or refresh):
         raise click.UsageError("--watch excludes --check, --diff, --json, --dry-run and --refresh")
     chosen = {"questions": questions, "summaries": summaries, "titles": titles}
-    work = RagWork(asking.models(), refresh=refresh, asks=not writing.check or writing.diff)
+    work = RagWork(asking.models(writing.paths), refresh=refresh, asks=not writing.check or writing.diff)
     work.changes = {name: value for name, value in chosen.items() if value is not None}
     # a header in an included file would become the page's
     writing = replace(writing, finder=replace(writing.finder, included=False))
