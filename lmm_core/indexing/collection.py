@@ -98,9 +98,8 @@ async def aquery(
     if stored is None:
         raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
     compare_identity(name, stored, encoder.identity())
-    query = (
-        parse_query(text, list(await run_in_thread(store.facet, name, "type"))) if "*" in text else ParsedQuery(text)
-    )
+    types = list(await run_in_thread(store.facet, name, "type")) if "*" in text else []
+    query = parse_query(text, types)
     if query.type:
         where = Where({**(where.all if where else {}), "type": query.type}, where.none if where else {})
     languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
@@ -367,8 +366,5 @@ def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo
 
 def collection_names(project: Project) -> list[str]:
     """Return the project's collection names, chunks first."""
-    return [
-        project.database.collection_name,
-        project.database.companion_collection,
-        project.database.collection_name + FILES,
-    ]
+    name = project.database.collection_name
+    return [name, project.database.companion_collection, name + FILES]

@@ -116,9 +116,7 @@ def count_chunk_terms(chunks: Sequence[Chunk], project: Project) -> TermStatisti
     return count_terms(material, _usual_stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE))
 
 
-@cache
-def _usual_stemmers(language: str) -> Stemmers:
-    return Stemmers(language)
+_usual_stemmers = cache(Stemmers)
 
 
 def encode_passages(

@@ -235,20 +235,18 @@ def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecor
         store.write_ahead(collection + FILES, _points(begun))
 
 
-def remove_files(store: VectorStore, collection: str, records: Sequence[FileRecord], companion: str = "") -> int:
+def remove_files(store: VectorStore, collection: str, records: Sequence[FileRecord], companion: str) -> int:
     """Remove files from the store. Return the number of removed chunks. Raise StoreError."""
     begin_files(store, collection, records)
-    return sum(_remove_file(store, collection, record, companion) for record in records)
-
-
-def _remove_file(store: VectorStore, collection: str, record: FileRecord, companion: str) -> int:
-    where = Where({"source": record.source})
-    ids = [point.id for point in store.scroll(collection, where, ["source"])]
-    store.delete(collection, ids)
-    if companion:
+    removed = 0
+    for record in records:
+        where = Where({"source": record.source})
+        ids = [point.id for point in store.scroll(collection, where, ["source"])]
+        store.delete(collection, ids)
         store.delete(companion, [point.id for point in store.scroll(companion, where, ["source"])])
-    store.delete(collection + FILES, [_record_id(record.source)])
-    return len(ids)
+        store.delete(collection + FILES, [_record_id(record.source)])
+        removed += len(ids)
+    return removed
 
 
 def create_records(store: VectorStore, collection: str) -> None:

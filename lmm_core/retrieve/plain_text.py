@@ -62,8 +62,6 @@ _AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>")
 _REFERENCE = re.compile(r"(`[^`\n]+`)|(?<![\w@\\])(-?)@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
 _AUTHOR = re.compile(r"([^\W\d_]{2,})[\W_]*((?:1[5-9]|20)\d\d)[a-z]?")
 _MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)(?<=\S)\$(?!\d)")
-
-
 _NO_MARKUP = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # without markup
 _TITLE_ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _TITLE_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
@@ -72,8 +70,6 @@ _MARK = re.compile(  # first possible beginnings, for speed
     r"|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>)"
 )
 _MAY_BE_MARK = re.compile(r"[*_~\\\[<]")
-
-
 _SIGNS_OF_MARKUP = re.compile(r"([\\`*_\[\]<|~$@^]|^[>#])", re.M)
 
 # Delimiters of a formula: start of Unicode, start of TeX (inline, displayed), end
@@ -91,8 +87,7 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None, links: Col
     links: labels of links that the document defines elsewhere (`link_labels`)"""
     if not markdown:
         return ""
-    text = _without_admonitions(_without_signs(markdown))
-    text = _INCLUDED.sub("", text) if "{{#" in text else text
+    text = _INCLUDED.sub("", _without_admonitions(_without_signs(markdown)))
     pieces = split_fences(without_fences(text))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
@@ -227,14 +222,12 @@ def _author(label: str) -> str:
 
 
 def _formula_span(match: re.Match[str]) -> str:
-    return match[1] or _span(_formula(match))
-
-
-def _formula(match: re.Match[str]) -> str:
-    """Return a formula in Unicode and TeX, or nothing if its Unicode is empty."""
+    """Return a formula in Unicode and TeX as a code span, or nothing if its Unicode is empty. Code stays."""
+    if match[1]:
+        return match[1]
     tex = match[2] or match[3]
-    readable = readable_math(tex)
-    return f"{_BEGIN}{readable}{_DISPLAYED if match[2] else _INLINE}{' '.join(tex.split())}{_END}" if readable else ""
+    readable, kind = readable_math(tex), _DISPLAYED if match[2] else _INLINE
+    return _span(f"{_BEGIN}{readable}{kind}{' '.join(tex.split())}{_END}") if readable else ""
 
 
 def _span(text: str) -> str:

@@ -284,11 +284,11 @@ async def find_candidates(
     texts: Sequence[str],
     limit: int = 20,
     where: Where | None = None,
-    miss: Callable[[str], None] | None = None,
+    miss: Callable[[str], None] = lambda why: None,
 ) -> Candidates:
     """Return the best passages for texts, summaries included. Raise StoreError or ModelError.
 
-    miss: called with the reason if the embedding model fails and search is lexical only; None: raise"""
+    miss: called with the reason if the embedding model fails and search is lexical only"""
     encoder = library.encoder
     languages = sorted(filter(None, (await library.words()).statistics.languages))
 
@@ -302,7 +302,7 @@ async def find_candidates(
         try:
             by_meaning = await search("meaning")
         except ModelError as error:
-            if compared == "meaning" or miss is None:
+            if compared == "meaning":
                 raise
             miss(str(error))
             compared = "words"
@@ -312,14 +312,12 @@ async def find_candidates(
         raise IndexChangedError(
             f"The collection {library.collection!r} was made anew while it was searched: ask again."
         )
-    words, meaning = (_passages(points_by_text, material) for points_by_text in (by_words, by_meaning))
+    passages = material.passages  # points may be newer
+    words, meaning = (
+        [[passages[point.id].scored(point.score) for point in many if point.id in passages] for many in points_by_text]
+        for points_by_text in (by_words, by_meaning)
+    )
     return Candidates(compared, words, meaning, (await library.words()).within(material))
-
-
-def _passages(results: Sequence[Sequence[ScoredPoint]], material: Material) -> Hits:
-    """Return the passages of points, without points newer than the material."""
-    passages = material.passages
-    return [[passages[point.id].scored(point.score) for point in points if point.id in passages] for points in results]
 
 
 async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
@@ -332,12 +330,11 @@ async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
 
 
 def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candidates:
-    materials = [part.lexical.material for part in parts]
-    material = Material(
-        [document for part_material in materials for document in part_material.documents],
-        {key: section for part_material in materials for key, section in part_material.sections.items()},
-        {ident: passage for part_material in materials for ident, passage in part_material.passages.items()},
-    )
+    material = Material()
+    for part in parts:
+        material.documents += part.lexical.material.documents
+        material.sections |= part.lexical.material.sections
+        material.passages |= part.lexical.material.passages
     by_words, by_meaning = _merge_hits([part.words for part in parts]), _merge_hits([part.meaning for part in parts])
     compared: Compared = "both" if by_words and by_meaning else "words" if by_words else "meaning"
     return Candidates(compared, by_words, by_meaning, words.within(material))

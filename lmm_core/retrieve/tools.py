@@ -35,11 +35,6 @@ class Tool:
     parameters: Schema
     run: Function
 
-    @property
-    def schema(self) -> Schema:
-        """The name, description and parameters."""
-        return {"name": self.name, "description": self.description, "parameters": self.parameters}
-
 
 class Tools:
     """The tools of an agent: those on a library, and added ones."""
@@ -68,7 +63,10 @@ class Tools:
 
     def schemas(self) -> list[Schema]:
         """Return the name, the description and the JSON schema of the parameters of each tool."""
-        return [tool.schema for tool in self._tools.values()]
+        return [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in self._tools.values()
+        ]
 
     def openai(self) -> list[Schema]:
         """Return the tools as function tools of OpenAI."""

@@ -76,7 +76,7 @@ def write_box(
         if path.name not in files:
             path.unlink()
     for name, place in places.items():
-        _put_tag(place, name, texts[name], ask)
+        _put_tag(place, name, ask)
     return rows
 
 
@@ -93,14 +93,11 @@ def remove_box(output: Path) -> None:
     remove_marked(folder, BOX)
 
 
-def _put_tag(place: Path, page: str, page_text: PageText, ask: AskBoxSettings) -> None:
-    """Put the box's tag into a page."""
+def _put_tag(place: Path, page: str, ask: AskBoxSettings) -> None:
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page} | ({"server": ask.server} if ask.server else {})
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
     tag = f'<script async src="{up}/ask.js" {BOX_TAG}{attributes}></script>\n'
-    if page_text.tag == tag:
-        return
     text = _without_tag(_text(place))
     if end := _HEAD_END.search(text):
         _write(place, _bytes(text[: end.start()] + tag + text[end.start() :]))
@@ -266,12 +263,10 @@ def _passage(passage: Passage, words: Mapping[str, str], links: Collection[str])
 class PageText:
     """The parts of a page used by the box.
 
-    words: displayed text by label and cited work
-    tag: the box's script tag, "" unless there is exactly one"""
+    words: displayed text by label and cited work"""
 
     ids: frozenset[str]
     words: Mapping[str, str] = field(default_factory=dict)
-    tag: str = ""
 
 
 def read_page(text: str) -> PageText:
@@ -282,7 +277,7 @@ def read_page(text: str) -> PageText:
         if label and link_text and not link_text.startswith(("(", "[", "?")):
             words.setdefault(label, link_text)
     ids = frozenset(element.attributes["id"] or "" for element in page.css("[id]"))
-    return PageText(ids - {""}, words, _box_tag(text))
+    return PageText(ids - {""}, words)
 
 
 def _label(element: LexborNode) -> str:
@@ -290,10 +285,3 @@ def _label(element: LexborNode) -> str:
         return (element.attributes.get("href") or "").rpartition("#")[2]
     cited = (element.attributes["data-cites"] or "").split()
     return cited[0] if len(cited) == 1 else ""
-
-
-def _box_tag(page: str) -> str:
-    if page.count(BOX_TAG) != 1:
-        return ""
-    at, end = page.index(BOX_TAG), "</script>\n"
-    return page[page.rfind("<script", 0, at) : page.find(end, at) + len(end)]

@@ -22,26 +22,9 @@ from ...indexing.statistics import TermStatistics, count_terms, texts_about, tex
 from ...models.languages.stemming import Stemmers
 from ...settings.tables import EmbeddingOptions
 from ..items import may_be_shown
+from . import weights
 from .spans import Span, best_first, cut_spans, whole_span
 from .synonyms import Synonymous, Synonyms
-from .weights import (
-    ASIDE,
-    BEFORE,
-    EXACT,
-    FIELDS,
-    FUZZY,
-    HALF_COVERED,
-    LEAST,
-    LEAST_COVER,
-    LONGER,
-    OTHER_NAME,
-    PASSAGE,
-    PREFIX,
-    QUESTION,
-    B,
-    D,
-    K,
-)  # fmt: skip
 from .words import Vocabulary, asked_words, other_words
 
 MOST_MEANT = 4  # alternatives for an unknown word
@@ -60,18 +43,18 @@ def fields_left_out(options: EmbeddingOptions) -> tuple[str, ...]:
 
 def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
     """Return the ask box's weights; it counts all questions of a section as one text."""
-    fields = FIELDS | {"questions": 1.4}
+    fields = weights.FIELDS | {"questions": 1.4}
     return {
         "fields": {name: weight for name, weight in fields.items() if name not in left_out},
-        "k": K,
-        "b": B,
-        "d": D,
-        "before": BEFORE,
-        "least": LEAST,
-        "aside": ASIDE,
-        "prefix": PREFIX,
-        "fuzzy": FUZZY,
-        "otherName": OTHER_NAME,
+        "k": weights.K,
+        "b": weights.B,
+        "d": weights.D,
+        "before": weights.BEFORE,
+        "least": weights.LEAST,
+        "aside": weights.ASIDE,
+        "prefix": weights.PREFIX,
+        "fuzzy": weights.FUZZY,
+        "otherName": weights.OTHER_NAME,
     }
 
 
@@ -121,7 +104,10 @@ class LexicalIndex:
         if "questions" in self.left_out:
             return []
         counters = filter(None, (Counter(stems(question)) for question in questions))
-        return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()} for counts in counters]
+        return [
+            {stem: weights.FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()}
+            for counts in counters
+        ]
 
     def _best_question(self, key: Key, terms: QueryTerms) -> list[float]:
         """Return the scores of the most similar annotated question.
@@ -130,7 +116,7 @@ class LexicalIndex:
         best = [0.0] * terms.size
         for question in self._questions_of(key):
             share, scores = len(terms.matching_stems(question)) / len(question), terms.scores([question])
-            weight = EXACT if share == 1 and all(scores) else QUESTION + share
+            weight = weights.EXACT if share == 1 and all(scores) else weights.QUESTION + share
             scores = [weight * score for score in scores]
             best = max(best, scores, key=lambda scores: sum(map(mul, scores, terms.rarity)))
         return best
@@ -167,7 +153,7 @@ class LexicalIndex:
         terms, others = self._query_terms(meant), self._other_terms(question, meant)
         covered = _saturated(self._best_scores(section, terms), terms.rarity)
         covered += _saturated(others.scores(self._about_of(section[0].key)), others.rarity)
-        return covered / (sum(terms.rarity) or 1) + LONGER * math.log(1 + terms.size) >= LEAST_COVER
+        return covered / (sum(terms.rarity) or 1) + weights.LONGER * math.log(1 + terms.size) >= weights.LEAST_COVER
 
     def _best_scores(self, passages: Sequence[Passage], terms: QueryTerms) -> list[float]:
         """Return the best score of each word in passages."""
@@ -187,7 +173,7 @@ class LexicalIndex:
             scores = list(map(add, of_text(passage.id), about(passage.key)))
             before = None if all(scores) else self._previous_passage(passage)
             earlier_scores = of_text(before.id) if before else scores
-            yield [score or BEFORE * earlier for score, earlier in zip(scores, earlier_scores, strict=True)]
+            yield [score or weights.BEFORE * earlier for score, earlier in zip(scores, earlier_scores, strict=True)]
 
     def _previous_passage(self, passage: Passage) -> Passage | None:
         """Return the previous passage of the section."""
@@ -204,18 +190,18 @@ class LexicalIndex:
         rarity, scores = terms.rarity, list(self.scores(passages, terms))
         others = cache(partial(self._score_about, self._other_terms(question, meant)))
         sums = [sum(map(mul, own, rarity)) + others(passage.key) for passage, own in zip(passages, scores, strict=True)]
-        shares = [LEAST + share_found(own, rarity) for own in scores]
+        shares = [weights.LEAST + share_found(own, rarity) for own in scores]
         factors = [aside(passage, type) * share for passage, share in zip(passages, shares, strict=True)]
         order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
         cut = {at: self.spans_of(passages[at].id) for at in order[:CUT]}
         lengths = [length for spans in cut.values() for _, _, length in spans]
         usual = max(1.0, sum(lengths) / max(len(lengths), 1))
-        ranked = [whole_span(passages[at]).scored(factors[at] * PASSAGE * sums[at]) for at in order[CUT:]]
+        ranked = [whole_span(passages[at]).scored(factors[at] * weights.PASSAGE * sums[at]) for at in order[CUT:]]
         for at, spans in cut.items():
             for span, stems, length in spans:
                 weighed = {stem: term_score(stems[stem], length, usual) for stem in terms.matching_stems(stems)}
                 own = sum(map(mul, terms.scores([weighed]), rarity), 0.0)
-                ranked.append(span.scored(factors[at] * (own + PASSAGE * sums[at])))
+                ranked.append(span.scored(factors[at] * (own + weights.PASSAGE * sums[at])))
         return best_first(ranked)
 
     def _score_about(self, terms: QueryTerms, key: Key) -> float:
@@ -242,7 +228,7 @@ class LexicalIndex:
         for name, text in texts.items():
             counts = Counter(stems(text))
             length, usual = counts.total(), max(statistics.lengths[name] / max(statistics.fields[name], 1), 1.0)
-            weighed.append({stem: FIELDS[name] * term_score(n, length, usual) for stem, n in counts.items()})
+            weighed.append({stem: weights.FIELDS[name] * term_score(n, length, usual) for stem, n in counts.items()})
         return weighed
 
 
@@ -276,12 +262,12 @@ def term_score(times: int, length: int, usual: float) -> float:
     times: occurrences
     length: stems in the text
     usual: the mean length"""
-    return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
+    return weights.D + times * (weights.K + 1) / (times + weights.K * (1 - weights.B + weights.B * length / usual))
 
 
 def _saturated(scores: Sequence[float], rarity: Sequence[float]) -> float:
     """Return the sum of scores by rarity, each at most 1; see `HALF_COVERED`."""
-    return sum(rare * score / (score + HALF_COVERED) for score, rare in zip(scores, rarity, strict=True))
+    return sum(rare * score / (score + weights.HALF_COVERED) for score, rare in zip(scores, rarity, strict=True))
 
 
 def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
@@ -291,4 +277,4 @@ def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
 
 def aside(passage: Passage, type: str) -> float:
     """Return a passage's weight by its type. type: the requested type."""
-    return 1.0 if type or may_be_shown(passage) else ASIDE
+    return 1.0 if type or may_be_shown(passage) else weights.ASIDE

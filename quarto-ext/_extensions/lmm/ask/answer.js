@@ -53,9 +53,8 @@
   async function refusal(response) {
     const said = await response.json().catch(() => ({}));
     const wait = response.status === 429 && response.headers.get("Retry-After");
-    const made = new Refused([said.error || t("refused", response.status), wait ? t("wait", wait) : ""].filter(Boolean).join(" "));
-    made.token = response.status === 401;
-    return made;
+    const text = [said.error || t("refused", response.status), wait ? t("wait", wait) : ""].filter(Boolean).join(" ");
+    return Object.assign(new Refused(text), { token: response.status === 401 });
   }
 
   // Ask, and show what comes as it comes.
@@ -214,7 +213,7 @@
     const submit = (event) => {
       event.preventDefault();
       ask.keep("sessionStorage", "token", field.value.trim());
-      ask.box.enter();
+      ask.box.greet(); // with this token
       again();
     };
     return el("form", { class: "lmm-ask-row", onsubmit: submit }, field, el("button", {}, t("askAgain")));

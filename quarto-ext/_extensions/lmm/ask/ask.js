@@ -41,42 +41,30 @@
       document.head.append(tag);
     });
 
-  // Resolves when the box can be opened.
-  let loaded = null;
-  ask.ready = () => (loaded ||= Promise.all([addLooks(), ask.addLooks("opened.css"), ask.load(OPENED)]));
-
-  // Resolves when answers can be shown.
-  let written = null;
-  ask.answering = () =>
-    (written ||= Promise.all(ANSWERS.map((name) => ask.load(name))).catch((error) => {
-      written = null; // the network may come back
+  // Loads something once, and again after a failure: the network may come back.
+  function once(load) {
+    let loading = null;
+    const forget = (error) => {
+      loading = null;
       throw error;
-    }));
+    };
+    return () => (loading ||= load().catch(forget));
+  }
 
-  // Resolves to the data, which are asked for with the scripts of the box; rejects where they cannot be had.
-  let data = null;
-  ask.data = () =>
-    (data ||= ask.load("data.js", true).then(() => taken || Promise.reject(new Error("data.js"))).catch((error) => {
-      data = null; // the network may come back
-      throw error;
-    }));
+  // What the box needs to be opened, and to show answers; and the data, which are asked for with the scripts of the box.
+  const ready = once(() => Promise.all([ask.addLooks("ask.css"), ask.addLooks("opened.css"), ask.load(OPENED)]));
+  ask.answering = once(() => Promise.all(ANSWERS.map((name) => ask.load(name))));
+  ask.data = once(() => ask.load("data.js", true).then(() => taken || Promise.reject(new Error("data.js"))));
 
   // Loads the box; resolves to whether it is there.
-  async function prepare() {
+  function prepare() {
     if ("page" in ask.options) ask.data().catch(() => null); // box.js says so
-    try {
-      await ask.ready();
-      return true;
-    } catch {
-      loaded = null; // the network may come back
-      return false;
-    }
+    return ready().then(() => true, () => false);
   }
 
-  async function open() {
+  const open = (ask.open = async () => {
     if (await prepare()) ask.box.open();
-  }
-  ask.open = open;
+  });
 
   const isTyping = (target) =>
     target instanceof Element && (target.isContentEditable || target.closest("input, textarea, select"));
@@ -109,7 +97,6 @@
       link.href = ask.base + name;
       document.head.append(link);
     }));
-  const addLooks = () => ask.addLooks("ask.css");
 
   // In the navigation bar or the head of the page, where it has one that is shown, else in a corner.
   function addButton() {
@@ -130,6 +117,7 @@
 
   document.addEventListener("keydown", onKey, true);
   document.addEventListener("keyup", onKeyUp, true);
-  if (document.readyState === "complete") addLooks().then(addButton);
-  else addEventListener("load", () => addLooks().then(addButton));
+  const begin = () => ask.addLooks("ask.css").then(addButton);
+  if (document.readyState === "complete") begin();
+  else addEventListener("load", begin);
 })();

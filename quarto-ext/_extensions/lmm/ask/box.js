@@ -80,17 +80,14 @@
 
   async function readData() {
     try {
-      use(await ask.data());
+      const about = await ask.data();
+      if (about.format !== FORMAT) throw new Error("format");
+      ask.search.start(about);
+      showChips(Object.keys(about.types));
+      if (!about.sections.length) notice("data", t("empty"));
     } catch {
       notice("data", t("noData"));
     }
-  }
-
-  function use(about) {
-    if (about.format !== FORMAT) throw new Error("format");
-    ask.search.start(about);
-    showChips(Object.keys(about.types));
-    if (!about.sections.length) notice("data", t("empty"));
   }
 
   const date = (iso) => {
@@ -105,7 +102,9 @@
     greeted = hello.then(([said]) => (isUp = said !== null));
     const [said, own] = await hello;
     tellRecording(own); // before anything can be asked
-    introduce(own);
+    told = own;
+    if (told.title) dialog.setAttribute("aria-label", told.title);
+    showGreeting();
     submit.hidden = !isUp;
     notice("server", isUp ? said.error || "" : t("down"));
     await begun; // the data may come later
@@ -115,13 +114,7 @@
     if (!hasData && said?.types) showChips(Array.isArray(said.types) ? said.types : Object.keys(said.types));
   }
 
-  // What the teacher says before the first question, and how the box is called.
-  function introduce(own) {
-    told = own;
-    if (told.title) dialog.setAttribute("aria-label", told.title);
-    showGreeting();
-  }
-
+  // What the teacher says before the first question.
   function showGreeting() {
     greeting.textContent = told.greeting || "";
     greeting.hidden = !told.greeting || answer.turns.length > 0;
@@ -141,11 +134,6 @@
     const url = privacy && URL.canParse(privacy, new URL("..", ask.base)) ? new URL(privacy, new URL("..", ask.base)) : null;
     if (!url || !/^(https?|file):$/.test(url.protocol)) return [];
     return [el("a", { href: url.href, target: "_blank", rel: "noopener" }, t("privacy"))];
-  }
-
-  // With the token that has just been given.
-  function enter() {
-    greet();
   }
 
   function serverIsDown() {
@@ -197,8 +185,7 @@
 
   function clear() {
     answer.forget();
-    forget.hidden = true;
-    showGreeting();
+    asking(false);
     field.placeholder = t("field");
     field.focus();
   }
@@ -320,5 +307,5 @@
     close();
   }
 
-  ask.box = { open, say, asking, enter, serverIsDown, ask: askServer };
+  ask.box = { open, say, asking, greet, serverIsDown, ask: askServer };
 })();

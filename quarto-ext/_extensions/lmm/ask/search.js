@@ -272,7 +272,7 @@
     const isFitting = ({ id }) => fits(passages[id], wanted);
     const options = { filter: isFitting, boost: (id) => aside(passages[id].passage, wanted), ...(wanted === "summary" ? { fields: about() } : {}) };
     const scored = score(candidates(stemmed, names, options), names, bySmallWords(others, stemmed));
-    return { terms, hits: bestSections(scored).map((one) => shown(one, wanted)) };
+    return { terms, hits: bestOfSections(scored).slice(0, HITS).map((one) => shown(one, wanted)) };
   }
 
   const fits = ({ section, passage }, type) =>
@@ -311,13 +311,9 @@
     return [...ids].map(scored).sort((one, other) => other.score - one.score);
   }
 
-  function bestSections(scored) {
+  function bestOfSections(scored) {
     const best = new Map();
-    for (const one of scored) {
-      const { section } = passages[one.id];
-      if (!best.has(section)) best.set(section, one);
-      if (best.size === HITS) break;
-    }
+    for (const one of scored) if (!best.has(passages[one.id].section)) best.set(passages[one.id].section, one);
     return [...best.values()];
   }
 
