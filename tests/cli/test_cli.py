@@ -161,16 +161,8 @@ def test_knit_names_the_command_for_other_formats(pandoc):
     assert "residual" in page and "KEPT" in page and "SECRET" not in page
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "title"),
-    [
-        ("index.md", "---\ntitle: The *course*\n---\n\n# First\n", "The course"),
-        ("_quarto.yml", "project: {type: website}\nwebsite: {title: Its name}\n", "Its name"),
-    ],
-)
-def test_knit_names_a_deck_of_several_files_after_the_course(name, content, title):
+def test_knit_names_a_deck_of_several_files_after_the_course():
     """Else the title of each document would replace that of the one before."""
     write("course/one.md", f"---\ntitle: One\n---\n\n{NOTES}")
-    write("course/two.md", f"---\ntitle: Two\n---\n\n{NOTES}")
-    write(f"course/{name}", content)
-    assert re.search(r"pandoc -M '?title=(.*?)'? -F", said(run("lmm knit course -o deck.pptx")))[1] == title
+    write("course/index.md", "---\ntitle: The *course*\n---\n\n# First\n")
+    assert "pandoc -M 'title=The course' -F" in said(run("lmm knit course -o deck.pptx"))

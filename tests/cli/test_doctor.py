@@ -56,17 +56,6 @@ def test_the_embedding_model_is_asked_for_one_vector(model, monkeypatch):
     assert [request["input"] for request in server.requests] == [["one"]]
 
 
-def test_a_proxy_that_cannot_be_used_does_not_end_it(monkeypatch):
-    monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:9")
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
-    monkeypatch.setenv("LMM_STORAGE__URL", "https://qdrant.example:6333")
-    shown = lmm("doctor --online", 1)[0]
-    for what in ("index", "openai"):
-        line = next(line for line in shown.splitlines() if line[4:].startswith(what))
-        assert line.startswith("--") and "ALL_PROXY in the environment right?" in line
-
-
 def test_a_model_that_is_named_and_has_no_key_counts(monkeypatch):
     monkeypatch.setenv("LMM_MODEL_MAJOR", "mistral/small")
     shown = lmm("doctor", 1)[0]

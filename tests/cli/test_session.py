@@ -1,7 +1,6 @@
 """Documents that are saved while a program goes on. No test waits: each look is asked for."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -46,16 +45,6 @@ def test_what_the_program_wrote_is_no_news(files):
     save("a.md", "# A, annotated, and more\n")
     assert seen(files) == ["a.md"]
     save("a.md", "# A, annotated\n")  # by the writer, who takes it back
-    assert seen(files) == ["a.md"]
-
-
-def test_a_file_that_is_away_for_a_while(files):
-    files.look()
-    shutil.move("a.md", "away")
-    save("b.md", "# B2\n")
-    assert seen(files) == ["b.md"]
-    shutil.move("away", "a.md")
-    save("a.md", "# A2\n")
     assert seen(files) == ["a.md"]
 
 

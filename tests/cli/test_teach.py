@@ -33,11 +33,6 @@ def test_a_plan(indexed_book):
     assert "say how much time" in lmm('toc --plan " "', status=2)[1]
 
 
-@pytest.mark.parametrize("command", ["toc", "cards"])
-def test_nothing_is_indexed(command):
-    assert "Nothing is indexed here yet. To index the notes, run: lmm index ." in lmm(command, status=1)[1]
-
-
 # Cards
 
 

@@ -76,7 +76,6 @@ def test_what_is_written_has_no_mistakes():
 
 
 def test_quarto_is_wanted_where_it_is_or_has_a_project(monkeypatch):
-    assert "one/_quarto.yml" not in states(create_course(Path("one")))
     write("two/_quarto.yml", "project:\n  type: website\nfilters:\n  - lmm\n")
     assert states(create_course(Path("two")))["two/_extensions/lmm"] == "written"
     monkeypatch.setattr(create, "which", lambda name: "/bin/quarto")

@@ -88,20 +88,6 @@ def test_any_text_is_read_and_comes_back(text):
     assert all(1 <= problem.line <= last for problem in made.problems)
 
 
-@given(documents())
-def test_files_and_entries_stand_where_it_is_said(text):
-    document = parse_llmd(text)
-    lines = text.split("\n")
-    for file in document.files.values():
-        assert lines[file.line - 1].startswith(f"### {file.path}")
-        assert text[file.start : file.end].replace("\r\n", "\n").endswith(file.content.split("\n")[-1] + "```")
-    for item in document.changelog:
-        assert lines[item.line - 1].startswith("- ")
-    for entry in document.entries:
-        assert lines[entry.line - 1].startswith(f"### Entry {entry.number}")
-        assert (entry.reply_line > 0) == text[entry.reply_at :].startswith("**Assistant")
-
-
 def test_the_last_question_without_an_answer():
     text = golden("billing.md")
     assert unanswered(parse_llmd(text)) is None

@@ -52,13 +52,6 @@ def test_a_schema_is_one_that_strict_mode_takes_and_is_told_in_words(prompt):
     assert all(f"`{key}`" in prompt.system for key in prompt.schema["properties"])
 
 
-@pytest.mark.parametrize("wanted", WANTED)
-def test_only_what_is_wanted_is_asked(wanted):
-    prompt = annotate_prompt(wanted)
-    assert list(prompt.schema["properties"]) == list(wanted)
-    assert [key for key in ("questions", "summary") if f"`{key}`" in prompt.system] == list(wanted)
-
-
 @given(st.lists(st.sampled_from(["<", "\\", "/", " ", "source", "SOURCE", ">", "notes", "x", "\n", "</source>"])))
 def test_what_looks_like_a_tag_is_made_harmless_and_nothing_is_lost(parts):
     text = "".join(parts)

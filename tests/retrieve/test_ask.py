@@ -96,11 +96,6 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
     assert (answer["answer"], answer["notes"]) == ("Far [1] away", [said.splitlines()[-1]])
 
 
-def test_a_type_that_is_not_there_is_reported_before_any_question(indexed_book):
-    out, stderr = ask("--type riddle", stdin="What is a residual?\n", status=1)
-    assert out == "" and "of the type 'riddle'; types of material in the collection: definition" in stderr
-
-
 @pytest.mark.slow
 def test_others_can_index_while_a_session_waits_for_a_question_and_ctrl_c_ends_it(indexed_book, monkeypatch):
     write("config.toml", "[ask]\nqueries = 'keywords'\n")

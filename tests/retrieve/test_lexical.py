@@ -4,7 +4,6 @@ import pytest
 
 from lmm_core.indexing.statistics import emphasised
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
-from lmm_core.retrieve.ranking.words import asked_words
 from tests.retrieve.materials import material, rank
 
 NOTES = """# Spread
@@ -83,17 +82,6 @@ def test_what_has_a_number_is_found_by_it():
 def test_a_typing_error_finds_the_word():
     assert INDEX.corrected("bonferoni") == "bonferroni"
     assert titles("bonferoni") == titles("bonferroni")
-
-
-@pytest.mark.parametrize(
-    "question, words",
-    [
-        ("What is the difference between a mean and a median?", ["mean", "median"]),
-        ("the", ["the"]),
-    ],
-)
-def test_the_words_that_say_what_a_question_is_about(question, words):
-    assert asked_words(question, "english") == words
 
 
 def test_an_annotated_question_that_is_asked_finds_its_section_first():

@@ -8,7 +8,6 @@ import pytest
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
 from lmm_core.retrieve.models import MOST_QUERIES, ModelQueries
-from lmm_core.retrieve.ranking.words import keyword_form
 from lmm_core.retrieve.search import MOST_CHARACTERS, plain_queries
 from tests.talk import Sayer
 
@@ -21,12 +20,6 @@ def expanded(model, question=QUESTION, earlier=()):
 
 def said(*queries):
     return json.dumps({"queries": queries})
-
-
-def test_the_keyword_form_leaves_out_what_every_question_has():
-    assert keyword_form(QUESTION, "english") == "residuals fine"
-    assert keyword_form("Was ist ein Residuum?", "german") == "Residuum"
-    assert keyword_form("What is it?", "english") == "What is it?"
 
 
 def test_without_a_model_the_question_is_searched_for_and_once_more_with_the_one_before():

@@ -71,16 +71,9 @@ def test_a_cross_encoder_reranks():
     assert reranked(reranker, []) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("Xenova/ms-marco-MiniLM-L-6-v2", "To download it, run `lmm models get Xenova/ms-marco-MiniLM-L-6-v2"),
-        ("./nowhere", r"there is no folder .* with model\.onnx"),
-    ],
-)
-def test_a_cross_encoder_that_is_not_there_is_named(name, message):
-    with pytest.raises(ModelError, match=message):
-        CrossEncoder(ModelName("fastembed", name))
+def test_a_cross_encoder_that_is_not_there_is_named():
+    with pytest.raises(ModelError, match="To download it, run `lmm models get Xenova/ms-marco-MiniLM-L-6-v2"):
+        CrossEncoder(ModelName("fastembed", "Xenova/ms-marco-MiniLM-L-6-v2"))
 
 
 def test_a_downloaded_cross_encoder_is_loaded_without_a_network():

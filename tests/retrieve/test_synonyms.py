@@ -9,13 +9,9 @@ NOTES = """# Estimates
 
 The standard error (SE) of a mean tells how far the means of samples lie from one another.
 
-# Intervals
-
-A confidence interval (CI) is a range that is computed from a sample.
-
 # Width
 
-The CI is narrower in larger samples, since the SE is smaller there.
+An interval is narrower in larger samples, since the SE is smaller there.
 
 # Precision
 
@@ -37,7 +33,6 @@ MADE = material(NOTES)
 NAMES = {
     "MLM": ("hierarchical linear model",),
     "SE": ("standard error",),
-    "CI": ("confidence interval",),
     "OR": ("odds ratio",),
 }
 INDEX = LexicalIndex(MADE, "english", NAMES)

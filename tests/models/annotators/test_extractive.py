@@ -82,10 +82,6 @@ def test_a_title_that_asks_is_a_question(title, is_question):
     assert asked(LONG, title)[:1] == ([title] if is_question else [])
 
 
-def test_an_exercise_answers_nothing():
-    assert said(f"A *residual* is {DISTANCE}", ("What is a mean?",), types=("exercise",)).questions == []
-
-
 @pytest.mark.parametrize(
     ("language", "text", "questions"),
     [

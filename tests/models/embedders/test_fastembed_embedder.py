@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.fastembed_models import FastEmbedder, list_models, models_folder
-from lmm_core.models.names import ModelName, parse_name
-from lmm_core.models.sources import known_sources
+from lmm_core.models.names import ModelName
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import for_document, load_project
 from tests.effort import PATIENCE
@@ -128,13 +127,6 @@ def test_a_model_that_was_got_is_used_once_it_is_named(minilm, monkeypatch):
     embedder = Models().embedder(load_project(None))
     assert (embedder.name, embedder.window) == (f"fastembed/{HUB_NAME}", 254)
     assert embed(embedder, *NEAR) == embed(minilm, *NEAR)
-
-
-def test_what_embeds_cannot_be_asked():
-    with pytest.raises(ModelError, match="only for embeddings"):
-        Models("fastembed/BAAI/bge-small-en").asker(load_project(None), "major")
-    with pytest.raises(ModelError, match="name a model"):
-        parse_name("fastembed", known_sources())
 
 
 OFFLINE = """

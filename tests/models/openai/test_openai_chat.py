@@ -55,12 +55,10 @@ def error_of(server, *requests, **limits):
     return error
 
 
-def body_with(message=None, **choice):
-    """Return the body of a reply with another message or choice."""
+def body_with(**message):
+    """Return the body of a reply with another message."""
     whole = json.loads(completion({"model": "m"}, "text"))
-    whole["choices"][0] |= choice
-    if message is not None:
-        whole["choices"][0]["message"] = message
+    whole["choices"][0]["message"] = {"role": "assistant", **message}
     return json.dumps(whole).encode()
 
 
@@ -169,15 +167,11 @@ def test_the_client_tries_again(status, failures):
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (body_with({"role": "assistant", "content": None, "refusal": f"no {KEY}"}), "the model refused: no (key)"),
-        (
-            body_with(finish_reason="length"),
-            "the reply was cut off after 20 tokens: its limit (max_tokens = 2000) or the model's context was reached",
-        ),
+        (body_with(content=None, refusal=f"no {KEY}"), "the model refused: no (key)"),
         (b'{"error": "model is loading"}', "model is loading"),
         (b"not JSON", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
         (
-            body_with({"role": "assistant", "content": "Hm.</think>"}),
+            body_with(content="Hm.</think>"),
             "the model's reply was empty: it sent nothing but its thoughts",
         ),
     ],
