@@ -97,12 +97,6 @@ def pandoc(request):
     return request.param
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Say it if the tests on real files had the sample alone."""
-    if not CORPORA.is_dir():
-        terminalreporter.write_line(NO_CORPORA)
-
-
 @pytest.fixture(params=[SAMPLE, pytest.param(CORPORA, marks=pytest.mark.slow)], ids=lambda place: place.name)
 def real_place(request):
     """A folder of real markdown: the sample, and the corpora if they are there."""

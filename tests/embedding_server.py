@@ -8,11 +8,11 @@ from tests.model_server import OK, ModelServer
 
 
 class EmbeddingServer(ModelServer):
-    """`lose`: so many vectors are left out of each answer; `status`: of each answer."""
+    """`lose`: so many vectors are left out of each answer."""
 
-    def __init__(self, lose=0, status=OK, dimensions=8, **options):
+    def __init__(self, lose=0, **options):
         super().__init__(**options)
-        self.lose, self.status, self.dimensions = lose, status, dimensions
+        self.lose = lose
 
     def answer(self, body, key):
         """The vectors, last text first: the client has to look at their numbers."""
@@ -21,8 +21,6 @@ class EmbeddingServer(ModelServer):
         with self.lock:
             self.requests.append(body)
             self.keys.append(key)
-        if self.status != OK:
-            return self.status, json.dumps({"error": {"message": "no", "code": None}}).encode()
         data = [
             {"object": "embedding", "index": at, "embedding": self.vector(text)}
             for at, text in enumerate(body["input"])
@@ -33,4 +31,4 @@ class EmbeddingServer(ModelServer):
 
     def vector(self, text):
         """Numbers that other texts do not have."""
-        return [float(len(text)), *(crc32(f"{at}{text}".encode()) % 1000 / 1000 for at in range(self.dimensions - 1))]
+        return [float(len(text)), *(crc32(f"{at}{text}".encode()) % 1000 / 1000 for at in range(7))]

@@ -77,23 +77,6 @@ def send(store, *paths, project=None, logger=None, **options):
     return run_async(Refresh(project, store, Models(), logger=logger, **options).run([Path(path) for path in paths]))
 
 
-def make_earlier(folder=".lmm/index", version=None, sparse="bm25/english"):
-    """Make an index one that an earlier version wrote: other texts, and no version."""
-    store = open_store(LocalStorage(folder))
-    for name in ("chunks", "documents"):
-        payload = {"docid": "x.md", "source": "x.md", "page_content": "Text of another time."}
-        store.set_payload(name, {point.id: {**point.payload, **payload} for point in store.scroll(name)})
-    store.close()
-    for path in Path(folder).glob("*/collection.json"):
-        record = json.loads(path.read_text())
-        identity = record["metadata"]
-        if identity:
-            del identity["version"]
-            identity |= {"version": version} if version else {}
-            identity["sparse"] = identity["sparse"] and sparse
-        path.write_text(json.dumps(record))
-
-
 class FailingStore:
     """A store that fails when it is written to for the n-th time; it reads on."""
 

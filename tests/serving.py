@@ -3,14 +3,12 @@
 import json
 import os
 import re
-import resource
 import socket
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 import httpx
 from uvicorn import Server
@@ -68,11 +66,10 @@ def said(events):
 
 
 @contextmanager
-def command(folder, *options, files=None):
-    """The command, in a process of its own; its port. files: how many it may have open."""
-    limit = None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
-    process = subprocess.Popen([sys.executable, "-m", "lmm_core", "serve", "--port", "0", *options], cwd=folder,
-                               stderr=subprocess.PIPE, text=True, env=dict(os.environ), preexec_fn=limit)  # fmt: skip
+def command(folder):
+    """The command, in a process of its own; its port."""
+    process = subprocess.Popen([sys.executable, "-m", "lmm_core", "serve", "--port", "0"], cwd=folder,
+                               stderr=subprocess.PIPE, text=True, env=dict(os.environ))  # fmt: skip
     try:
         process.said = []
         for line in process.stderr:

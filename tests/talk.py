@@ -9,7 +9,6 @@ from lmm_core.cli import cli
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.models.chat import Asker, Reply, Usage
-from lmm_core.scan.chat import scan_messages
 from lmm_core.scan.decisions import accept_edits, reject_edits
 from lmm_core.scan.edit import scan_edits
 from lmm_core.scan.record import read_chat
@@ -34,12 +33,6 @@ class Sayer:
 
     async def close(self):
         """Nothing is open."""
-
-
-def chatted(document, reply="Yes.", logger=None, **options):
-    """The text after the chat pass."""
-    blocks = scan_messages(parse_markdown_text(document), Asker(Sayer(reply)), logger=logger or ListLogger(), **options)
-    return serialize_blocks(blocks)
 
 
 def edited(document, reply, logger=None, **options):
@@ -86,11 +79,6 @@ def lmm(command, status=0):
     return done
 
 
-def spoken(body):
-    """What a request says after the system message: role and text."""
-    return [(message["role"], message["content"]) for message in body["messages"][1:]]
-
-
 def asked_text(body):
     """The text that a request is about."""
     return body["messages"][1]["content"].split("<text>\n", 1)[1].rsplit("\n</text>", 1)[0]
@@ -99,8 +87,3 @@ def asked_text(body):
 def question_of(body):
     """What a request asks, in its last message."""
     return body["messages"][-1]["content"].rsplit("</text>\n\n", 1)[-1]
-
-
-def place_of(body):
-    """Where the text stands."""
-    return body["messages"][1]["content"].split("\n", 1)[0].removeprefix("Place in the document: ")

@@ -59,9 +59,7 @@ def test_notes_are_annotated_indexed_found_asked_about_and_knitted(tmp_path):
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: lmm_core.annotate("nowhere"), FileNotFoundError),
         (lambda: lmm_core.knit("nowhere.md"), FileNotFoundError),
-        (lambda: lmm_core.index("nowhere"), FileNotFoundError),
         (lambda: lmm_core.search("mean"), lmm_core.LmmError),
         (lambda: lmm_core.ask("  "), lmm_core.LmmError),
         (lambda: lmm_core.search("mean", limit="many"), ValidationError),

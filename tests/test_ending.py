@@ -5,15 +5,6 @@ import sys
 
 from tests.commands import text, write
 
-SEEN = "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_count() > 1000, file=sys.stderr))\n"
-
-
-def test_a_command_sets_objects_aside_before_python_looks_through_them():
-    code = f"{SEEN}from lmm_core.cli import main; sys.argv[1:] = ['--help']; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1] == "True"
-
-
 OWN = """
 class Log:
     def __init__(self):

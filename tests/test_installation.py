@@ -2,7 +2,6 @@
 
 import json
 import sys
-from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -61,15 +60,6 @@ def test_from_a_repository(installed):
     installed({"url": "https://host.example/o/r", "vcs_info": {"vcs": "git", "commit_id": "0123456"}})
     line = "lmm-markdown[serve] @ git+https://host.example/o/r@0123456"
     assert said() == (f"pip install '{line}'", line)
-
-
-def test_imported_from_a_checkout_that_is_not_installed(monkeypatch):
-    def distribution(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr("importlib.metadata.distribution", distribution)
-    command = install_command("serve")
-    assert command.startswith("pip install ") and "[serve]" in command and "lmm-markdown" not in command
 
 
 def test_in_an_environment_of_pipx(installed, checkout, monkeypatch, tmp_path):

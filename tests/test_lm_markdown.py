@@ -93,7 +93,7 @@ def test_an_index_of_lm_markdown_is_not_touched():
 # The client of an index
 
 
-@pytest.mark.parametrize("storage", [":memory:", LocalStorage("./storage"), RemoteSource("http://localhost", 21465)])
+@pytest.mark.parametrize("storage", [LocalStorage("./storage"), RemoteSource("http://localhost", 21465)])
 def test_the_storage_of_a_client_is_a_value(storage):
     opened = client_from_config(ConfigSettings(storage=storage))
     assert opened is not None
@@ -146,7 +146,6 @@ def test_a_collection_of_somebody_else_is_told_in_a_sentence(client):
     [
         (lambda client: upload(client, "c1", "bm26", []), "model"),
         (lambda client: asyncio.run(aquery(client, "c1", "bm25", "x", "six")), "limit"),
-        (lambda client: blocks_to_chunks([], "bm26"), "encoding_model"),
     ],
 )
 def test_a_wrong_argument_is_named(call, argument, client):

@@ -99,25 +99,3 @@ def test_the_wheel_is_enough_by_itself(tmp_path):
         1
     ]
     assert Path(where.strip()).is_relative_to(tmp_path / "env")
-
-
-@pytest.mark.long
-def test_the_steps_of_a_release(tmp_path):
-    """All that the workflow does before it publishes, with what pip installs from the package index."""
-    checkout = copy_checkout(tmp_path / "release")
-    changelog = text(checkout / "CHANGELOG.md").replace(" (unreleased)", " (2026-11-22)")
-    write(checkout / "CHANGELOG.md", changelog)
-    job = read(GITHUB / "workflows" / "release.yml")["jobs"]["build"]
-    env = new_environment(tmp_path / "env")
-    env = {"PATH": env["PATH"], "HOME": str(tmp_path / "home"), "GITHUB_REF_NAME": f"v{__version__}",
-           "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "owner/name"}  # fmt: skip
-    for step in shell_steps(job["steps"]):
-        run_step(step, checkout, {}, env)
-    assert text(checkout / "notes.md").startswith("### ")
-    names = {path.name for path in (checkout / "dist").iterdir()}
-    wheel, sdist = f"lmm_markdown-{__version__}-py3-none-any.whl", f"lmm_markdown-{__version__}.tar.gz"
-    assert names == {wheel, sdist, "lmm-quarto.zip", "SHA256SUMS"}
-    assert subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd=checkout / "dist").returncode == 0
-    assert "_extensions/lmm/_extension.yml" in zipfile.ZipFile(checkout / "dist/lmm-quarto.zip").namelist()
-    for step in try_steps():
-        run_step(step, tmp_path, {}, env)

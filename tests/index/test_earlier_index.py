@@ -1,5 +1,6 @@
 """Indexes of an earlier version: `lmm index` makes them anew, and everything else says so."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,21 +9,31 @@ from lmm_core.errors import StoreError
 from lmm_core.indexing.api import client_from_config
 from lmm_core.indexing.encoding import VERSION
 from lmm_core.settings.project import load_project
+from lmm_core.store.places import LocalStorage, open_store
 from tests.commands import write
-from tests.indexing import (
-    FailingStore,
-    counts,
-    document,
-    lmm,
-    make_earlier,
-    send,
-    stored,
-)
+from tests.indexing import FailingStore, counts, document, lmm, send, stored
 
 EARLIER = (
     "The collection 'chunks' was made by an earlier version of LM markdown. Run `lmm index FILES`, which makes it anew."
 )
 ANEW = "warning: The index was made by an earlier version of LM markdown. It is made anew from "
+
+
+def make_earlier(folder=".lmm/index", version=None, sparse="bm25/english"):
+    """Make an index one that an earlier version wrote: other texts, and no version."""
+    store = open_store(LocalStorage(folder))
+    for name in ("chunks", "documents"):
+        payload = {"docid": "x.md", "source": "x.md", "page_content": "Text of another time."}
+        store.set_payload(name, {point.id: {**point.payload, **payload} for point in store.scroll(name)})
+    store.close()
+    for path in Path(folder).glob("*/collection.json"):
+        record = json.loads(path.read_text())
+        identity = record["metadata"]
+        if identity:
+            del identity["version"]
+            identity |= {"version": version} if version else {}
+            identity["sparse"] = identity["sparse"] and sparse
+        path.write_text(json.dumps(record))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from lmm_core.scan.chat import ChatRun, scan_messages
 from lmm_core.scan.record import CHAT_KEY, clear_messages, pending_messages
 from lmm_core.scan.requests import REPLY_TOKENS, Talk, fit_text
 from tests.strategies import any_text, markdown
-from tests.talk import SPELLINGS, Sayer, block, chats, chatted, metadata
+from tests.talk import SPELLINGS, Sayer, block, chats, metadata
 
 NASTY = [
     "---\na: 1\n---\n",
@@ -29,6 +29,12 @@ NASTY = [
     "###### end of edit {#lmm-end-k3x9}",
     "\n\n  lead and trail\r\n\n",
 ]
+
+
+def chatted(document, reply="Yes.", logger=None, **options):
+    """The text after the chat pass."""
+    blocks = scan_messages(parse_markdown_text(document), Asker(Sayer(reply)), logger=logger or ListLogger(), **options)
+    return serialize_blocks(blocks)
 
 
 def pending(body):

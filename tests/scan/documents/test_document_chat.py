@@ -16,13 +16,23 @@ from lmm_core.scan.documents.talk import markdown_messages
 from tests.commands import BIN, text, write
 from tests.effort import PATIENCE
 from tests.strategies import LONG
-from tests.talk import asked_text, block, chat_in, chats, lmm, place_of, question_of, spoken
+from tests.talk import asked_text, block, chat_in, chats, lmm, question_of
 from tests.terminal import Terminal, wait_for
 
 QUESTION = "Is the second paragraph clear to a first-year student?"
 ASKING = block("?: " + QUESTION) + "\n\n"
 NOTES = f"---\ntitle: T\n---\n\n# One\n\nFirst.\n\n{ASKING}Second.\n\n# Two\n\nThird.\n"
 ANSWERED = [("user", QUESTION), ("model", "Mostly.")]
+
+
+def spoken(body):
+    """What a request says after the system message: role and text."""
+    return [(message["role"], message["content"]) for message in body["messages"][1:]]
+
+
+def place_of(body):
+    """Where the text stands."""
+    return body["messages"][1]["content"].split("\n", 1)[0].removeprefix("Place in the document: ")
 
 
 @pytest.fixture
