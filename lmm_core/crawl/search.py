@@ -18,7 +18,6 @@ from ..indexing.encoding import make_encoder
 from ..indexing.passages import SUMMARY, Passage, read_passage
 from ..models.names import DEFAULT
 from ..retrieve.library import Library
-from ..retrieve.ranking.fusion import under_summary
 from ..retrieve.ranking.spans import Span, best_spans
 from ..retrieve.search import search_spans
 from ..settings.models import Models
@@ -59,7 +58,7 @@ class Indexes:
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._named_entries, index))
         async with self._open(entries, index == ALL) as libraries:
-            spans = await search_spans(libraries, query, max(CANDIDATES, 4 * k), self.models.warn, under_summary)
+            spans = await search_spans(libraries, query, max(CANDIDATES, 4 * k), self.models.warn, summaries=False)
         hits = ((span, _widened(span, spans, most_characters)) for span in _without_copies(spans, k))
         return [
             SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, most_characters), source_of(wide))

@@ -135,7 +135,6 @@ def _plain_encoding(project: Project) -> EncodingModel:
 
 
 def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
-    """Return a document's split options. Raise ConfigError."""
     return replace(split_options(project.split, header.get("split")), rules=project.rules)
 
 
@@ -273,13 +272,11 @@ class Window:
 
 
 def _has_default_sizes(opts: SplitOpts) -> bool:
-    """Return True if texts are cut, at sizes that are not configured."""
     default = SplitOpts()
     return all(getattr(opts, name) == getattr(default, name) for name in ("size", "max_size", "overlap", "unit"))
 
 
 def _default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
-    """Return the options with a window's default sizes."""
     most = max(window.tokens - ANNOTATIONS, LEAST)
     return replace(opts, unit="tokens", size=min(SIZE, most), max_size=min(2 * SIZE, most))
 

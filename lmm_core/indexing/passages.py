@@ -311,7 +311,6 @@ def split_questions(text: str) -> list[str]:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """Return a payload's text or texts."""
     if value is None or value == "":
         return ()
     if isinstance(value, list):

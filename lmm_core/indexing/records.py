@@ -219,7 +219,7 @@ def _record(point: ScoredPoint) -> FileRecord:
     return FileRecord(source, docid, fingerprint, count, written, system, statistics)
 
 
-def write_record(store: VectorStore, collection: str, *records: FileRecord) -> None:
+def write_records(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
     """Write records of files. Raise StoreError."""
     store.upsert(collection + FILES, _points(records))
 

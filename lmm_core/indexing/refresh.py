@@ -46,7 +46,7 @@ from .records import (
     read_records,
     remove_files,
     write_changes,
-    write_record,
+    write_records,
     write_statistics,
 )
 from .sources import STDIN, NotesReader, annotate_document, check_docids, is_gone, is_own, read_indexed
@@ -260,7 +260,6 @@ class Refresh:
         return own
 
     def _same_record(self, file: MarkdownFile) -> FileRecord | None:
-        """Return the record of an unchanged document, else None."""
         record = self.records.get(self._source_of(file.path))
         return record if record is not None and record.fingerprint == self._fingerprint(file) else None
 
@@ -276,7 +275,6 @@ class Refresh:
                 yield document, self._fingerprint(file)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
-        """Return the ids of documents to write, by source."""
         docids = {self._source_of(file.path): self._reader.docid(file) for file in documents}
         return {source: docid for source, docid in docids.items() if docid is not None}
 
@@ -330,7 +328,7 @@ class Refresh:
             begun[source] = FileRecord(source, docid, "", before.count if before else 0)
         await make_collections(self.store, name, self._encoders(), [*self.records.values()], self.anew)
         if self.collections and self.records:  # missing files may come back
-            await asyncio.to_thread(write_record, self.store, name, *self.records.values())
+            await asyncio.to_thread(write_records, self.store, name, self.records.values())
         await asyncio.to_thread(begin_files, self.store, name, begun.values())
 
     async def _write(self, group: Sequence[Prepared]) -> Counts:
@@ -350,7 +348,7 @@ class Refresh:
         if around_gone:
             await asyncio.to_thread(store.delete, database.companion_collection, around_gone)
         records = [_record(document, fingerprint) for document, fingerprint in group]
-        await asyncio.to_thread(write_record, store, database.collection_name, *records)
+        await asyncio.to_thread(write_records, store, database.collection_name, records)
         if not is_embedding:
             self.progress(len(group))
         return counts

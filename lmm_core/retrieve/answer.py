@@ -358,7 +358,6 @@ def make_conversation(
 
 
 def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | None:
-    """Return the model for queries, if one is named."""
     if not chats or models.name(project, "aux").source == STAND_IN or project.ask.queries == "keywords":
         return None
     from .models import ModelQueries

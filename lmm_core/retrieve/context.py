@@ -79,7 +79,7 @@ def build_context(
     for span in retrieval.spans[:MOST_TRIED]:
         if draft.remaining < LEAST_ROOM:
             break
-        if span in draft or draft.size(span) > draft.remaining:
+        if span in draft or draft.count(span.text) > draft.remaining:
             continue
         is_new = whole and span.passage.key not in examined
         choices = _sections_around(retrieval, span.passage, best, draft) if is_new else iter(())
@@ -133,22 +133,18 @@ class Draft:
     too_large: set[Key] = field(default_factory=set, init=False)
 
     def __contains__(self, span: Span) -> bool:
-        return any(
-            chosen.start <= span.start and span.end <= chosen.end for chosen in self._chosen.get(span.passage.id, ())
-        )
+        chosen = self._chosen.get(span.passage.id, ())
+        return any(other.start <= span.start and span.end <= other.end for other in chosen)
 
     @property
     def remaining(self) -> int:
         return self.budget - self.tokens
 
-    def size(self, span: Span) -> int:
-        return self.count(span.text)
-
     def if_room(self, spans: Iterable[Span], room: int) -> list[Span] | None:
         """Return the spans if their own texts fit in `room` tokens, else None."""
         fitting = []
         for span in spans:
-            room -= self.size(span)
+            room -= self.count(span.text)
             if room < 0:
                 return None
             fitting.append(span)
@@ -174,9 +170,8 @@ class Draft:
         return True
 
     def _is_apart(self, span: Span) -> bool:
-        return all(
-            chosen.end <= span.start or span.end <= chosen.start for chosen in self._chosen.get(span.passage.id, ())
-        )
+        chosen = self._chosen.get(span.passage.id, ())
+        return all(other.end <= span.start or span.end <= other.start for other in chosen)
 
     def _spans_with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
         """Return the chosen and new spans, with adjacent ones joined."""

@@ -40,7 +40,6 @@ class ModelQueries:
 
 
 def _read_queries(text: str) -> list[str]:
-    """Return the queries in a reply. Raise ModelError without a list."""
     value = find_value(text, "queries")
     if not isinstance(value, list):
         raise ModelError("the reply holds no list of queries")

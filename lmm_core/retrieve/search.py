@@ -15,16 +15,7 @@ from ..indexing.passages import SUMMARY, Material, Passage
 from ..indexing.statistics import TermStatistics
 from ..store.vector_store import ScoredPoint, Where, run_in_thread
 from .library import Library
-from .ranking.fusion import (
-    Meant,
-    Ranked,
-    candidates_of,
-    fuse,
-    fuse_spans,
-    rank_sections,
-    themselves,
-    under_summary,
-)
+from .ranking.fusion import Ranked, candidates_of, fuse, fuse_spans, rank_sections
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, spread_spans, whole_span
 from .ranking.weights import WEIGHTS
@@ -160,7 +151,7 @@ class _Search:
     libraries: their candidates are ranked by the rarity of words in all
     under: see `search_spans`
     limit: candidates per library
-    meant: see `fuse`"""
+    summaries: are results, too"""
 
     libraries: Sequence[Library]
     lexical: LexicalIndex
@@ -169,7 +160,7 @@ class _Search:
     miss: Callable[[str], None]
     under: str = ""
     limit: int = HITS
-    meant: Meant = under_summary
+    summaries: bool = False
     queries: list[str] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
 
@@ -182,7 +173,7 @@ class _Search:
         parts = [await find_candidates(library, texts, self.limit, where, self.miss) for library in self.libraries]
         candidates = parts[0] if len(parts) == 1 else _joint_candidates(parts, self.lexical)
         self.lexical = candidates.lexical
-        self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type, self.meant)
+        self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type, self.summaries)
 
     def suffices(self) -> bool:
         """Return True if the best passage covers nearly all of the question, by rarity."""
@@ -214,7 +205,7 @@ async def search_spans(
     text: str,
     limit: int,
     warn: Callable[[str], None],
-    meant: Meant = themselves,
+    summaries: bool = True,
     type: str = "",
     under: str = "",
 ) -> list[Span]:
@@ -226,7 +217,7 @@ async def search_spans(
     query = parse_asked(text, list(words.statistics.types), words.language)
     type = known_type(type, words.statistics) or query.type
     most = max(limit, HITS)
-    search = _Search(libraries, words, query.text, type, lambda why: warn(f"{BY_WORDS}: {why}"), under, most, meant)
+    search = _Search(libraries, words, query.text, type, lambda why: warn(f"{BY_WORDS}: {why}"), under, most, summaries)
     await search.run([query.text])
     return search.spans
 
@@ -321,7 +312,6 @@ async def find_candidates(
 
 
 async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
-    """Return the joint lexical ranking of several libraries."""
     statistics = TermStatistics()
     for library in libraries:
         statistics.update((await library.words()).statistics)
@@ -347,14 +337,14 @@ def _merge_hits(parts: Sequence[Hits]) -> Hits:
 
 
 def rank_candidates(
-    candidates: Candidates, queries: Sequence[str], type: str, meant: Meant = under_summary
+    candidates: Candidates, queries: Sequence[str], type: str, summaries: bool
 ) -> list[Span]:  # fmt: skip
-    """Fuse the spans of several queries, the best first. meant: see `fuse`."""
-    meant, lexical = themselves if type == SUMMARY else meant, candidates.lexical
-    passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, meant)
+    """Fuse the spans of several queries, the best first. summaries: are results, too, as they are if asked for."""
+    summaries, lexical = summaries or type == SUMMARY, candidates.lexical
+    passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, summaries)
     distinct = {str(lexical.meant(query)): query for query in reversed(queries)}  # equivalent queries count once
     by_words = [lexical.rank_spans(query, passages, type) for query in distinct.values()]
-    return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, meant), WEIGHTS[candidates.compared])
+    return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, summaries), WEIGHTS[candidates.compared])
 
 
 # Types of material

@@ -112,13 +112,10 @@ class PageConditions:
     runs: bool
 
     def visible_text(self, source: str) -> str:
-        source = self._without_divs(source)
+        hidden = [(cut.start, cut.end) for cut in find_cuts(source, self._goes) if cut.part is not None]
+        source = without(source, hidden)  # metadata divs are read later
         pieces = (self._code(piece) if is_code else self._words(piece) for is_code, piece in split_fences(source))
         return "".join(pieces)
-
-    def _without_divs(self, source: str) -> str:
-        hidden = [(cut.start, cut.end) for cut in find_cuts(source, self._goes) if cut.part is not None]
-        return without(source, hidden)  # metadata divs are read later
 
     def _goes(self, part: Part) -> bool | None:
         return None if part.metadata is not None else self.hides(part.attributes)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...indexing.passages import SUMMARY, Key, Material, Passage, Section
 from .spans import Span, best_first
 from .weights import UNDER_SUMMARY, Weights
-
-Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # passages credited for a hit, with weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,33 +19,29 @@ class Ranked:
     passages: tuple[Passage, ...]
 
 
-def under_summary(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
+def _credited(passage: Passage, material: Material, summaries: bool) -> Iterator[tuple[Passage, float]]:
     """Yield the passages credited for a hit, with weights.
 
-    A hit on a summary counts for the passages of its section, or else of the first subsection that has any."""
-    if SUMMARY not in passage.types:
+    A hit on a summary counts for the passages of its section, or else of the first subsection that has any.
+    summaries: for itself, in searches that return summaries"""
+    if summaries or SUMMARY not in passage.types:
         yield passage, 1.0
         return
     under = next((section.passages for section in material.section_of(passage).walk() if section.passages), [])
     yield from ((below, UNDER_SUMMARY) for below in under)
 
 
-def themselves(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
-    """Yield the hit itself, for searches that return summaries."""
-    yield passage, 1.0
-
-
-def fuse(results: Sequence[Sequence[Passage]], material: Material, meant: Meant = under_summary) -> list[Passage]:
+def fuse(results: Sequence[Sequence[Passage]], material: Material, summaries: bool = False) -> list[Passage]:
     """Return the results of several queries as one list, the best passage first.
 
-    A passage's score is the mean of its relative scores: 0 for the worst hit of a query, 1 for the best. meant:
-    passages credited for a hit."""
+    A passage's score is the mean of its relative scores: 0 for the worst hit of a query, 1 for the best. summaries:
+    are results, too."""
     scores: dict[str, float] = {}
     for hits in results:
         relative = _relative([hit.score for hit in hits])
         own: dict[str, float] = {}
         for hit, score in zip(hits, relative, strict=True):
-            for passage, weight in meant(hit, material):
+            for passage, weight in _credited(hit, material, summaries):
                 own[passage.id] = max(own.get(passage.id, 0.0), weight * score)
         for at, score in own.items():
             scores[at] = scores.get(at, 0.0) + score / len(results)
@@ -55,9 +49,11 @@ def fuse(results: Sequence[Sequence[Passage]], material: Material, meant: Meant 
     return [material.passages[at].scored(scores[at]) for at in order]
 
 
-def candidates_of(results: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
+def candidates_of(results: Iterable[Iterable[Passage]], material: Material, summaries: bool) -> list[Passage]:
     """Return the distinct passages credited for the hits."""
-    ids = dict.fromkeys(passage.id for hits in results for hit in hits for passage, _ in meant(hit, material))
+    ids = dict.fromkeys(
+        passage.id for hits in results for hit in hits for passage, _ in _credited(hit, material, summaries)
+    )
     return [material.passages[at] for at in ids]
 
 

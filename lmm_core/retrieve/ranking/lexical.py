@@ -100,9 +100,8 @@ class LexicalIndex:
         return self._weighed(texts, section.language)
 
     def _questions(self, section: Section) -> list[Weighed]:
-        stems, questions = self.stemmers.of(section.language).stems, section.questions
-        if "questions" in self.left_out:
-            return []
+        stems = self.stemmers.of(section.language).stems
+        questions = [] if "questions" in self.left_out else section.questions
         counters = filter(None, (Counter(stems(question)) for question in questions))
         return [
             {stem: weights.FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()}
@@ -156,7 +155,6 @@ class LexicalIndex:
         return covered / (sum(terms.rarity) or 1) + weights.LONGER * math.log(1 + terms.size) >= weights.LEAST_COVER
 
     def _best_scores(self, passages: Sequence[Passage], terms: QueryTerms) -> list[float]:
-        """Return the best score of each word in passages."""
         return list(map(max, zip([0.0] * terms.size, *self.scores(passages, terms), strict=True)))
 
     def _query_terms(self, meant: Sequence[Meant]) -> QueryTerms:
@@ -176,7 +174,6 @@ class LexicalIndex:
             yield [score or weights.BEFORE * earlier for score, earlier in zip(scores, earlier_scores, strict=True)]
 
     def _previous_passage(self, passage: Passage) -> Passage | None:
-        """Return the previous passage of the section."""
         own = self.material.sections[passage.key].passages
         at = bisect_left(own, passage.sequence, key=lambda other: other.sequence)
         return own[at - 1] if 0 < at < len(own) and own[at].id == passage.id else None

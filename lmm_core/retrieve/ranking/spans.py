@@ -87,7 +87,6 @@ def _bytes(text: str) -> int:
 
 
 def _bytes_unpadded(text: str) -> int:
-    """Return a text's bytes without table padding."""
     return _bytes(_PADDING.sub(" ", text))
 
 

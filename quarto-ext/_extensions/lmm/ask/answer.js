@@ -178,8 +178,7 @@
     body.replaceChildren(...lead, ...ask.markdown(turn.answer, (number) => citation(turn, number)), ...state(turn), ...sources(turn), ...judging(turn));
   }
 
-  const isRecorded = () => ["questions", "conversations"].includes(own.record);
-  const judging = (turn) => (turn.state === "done" && turn.id && isRecorded() ? [ask.judging(turn, own.record === "conversations", judge, keep)] : []);
+  const judging = (turn) => (turn.state === "done" && turn.id && ["questions", "conversations"].includes(own.record) ? [ask.judging(turn, own.record === "conversations", judge, keep)] : []);
 
   // Rejects with what the server has told, where it is not recorded.
   async function judge(judgement) {

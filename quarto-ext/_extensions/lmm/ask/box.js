@@ -90,11 +90,6 @@
     }
   }
 
-  const date = (iso) => {
-    const made = new Date(iso);
-    return isNaN(made) ? String(iso) : made.toLocaleDateString(ask.wordsLanguage, { dateStyle: "long" });
-  };
-
   // The server
 
   async function greet() {
@@ -108,9 +103,9 @@
     submit.hidden = !isUp;
     notice("server", isUp ? said.error || "" : t("down"));
     await begun; // the data may come later
-    const indexed = said?.indexed;
-    const isOlder = Date.parse(ask.about?.made) - Date.parse(indexed) > RENDER;
-    notice("indexed", isOlder ? t("indexOlder", date(indexed)) : "");
+    const indexed = new Date(said?.indexed || NaN);
+    const isOlder = Date.parse(ask.about?.made) - indexed > RENDER;
+    notice("indexed", isOlder ? t("indexOlder", indexed.toLocaleDateString(ask.wordsLanguage, { dateStyle: "long" })) : "");
     if (!hasData && said?.types) showChips(Array.isArray(said.types) ? said.types : Object.keys(said.types));
   }
 
