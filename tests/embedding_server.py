@@ -8,11 +8,11 @@ from tests.model_server import OK, ModelServer
 
 
 class EmbeddingServer(ModelServer):
-    """`lose`: so many vectors are left out of each answer."""
+    """`lose`: so many vectors are left out of each answer; `status`: of each answer."""
 
     def __init__(self, lose=0, **options):
         super().__init__(**options)
-        self.lose = lose
+        self.lose, self.status = lose, OK
 
     def answer(self, body, key):
         """The vectors, last text first: the client has to look at their numbers."""
@@ -21,6 +21,8 @@ class EmbeddingServer(ModelServer):
         with self.lock:
             self.requests.append(body)
             self.keys.append(key)
+        if self.status != OK:
+            return self.status, json.dumps({"error": {"message": "no", "code": None}}).encode()
         data = [
             {"object": "embedding", "index": at, "embedding": self.vector(text)}
             for at, text in enumerate(body["input"])
