@@ -148,6 +148,23 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare).translate(_LETTERS)
 
 
+def typing_errors(word: str, other: str, most: int) -> int:
+    """Return the optimal string alignment distance (letters added, dropped, replaced or swapped), at most `most` +
+    1."""
+    before, last = list[int](), list(range(len(other) + 1))
+    for i, letter in enumerate(word, 1):
+        row = [i]
+        for j, against in enumerate(other, 1):
+            far = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != against))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == against:
+                far = min(far, before[j - 2] + 1)
+            row.append(far)
+        if min(row) > most:
+            return most + 1
+        before, last = last, row
+    return last[-1]
+
+
 class WordCache(dict[str, Value]):
     """Cache of a function by word; `map(cache.__getitem__, words)` is the fastest bulk lookup."""
 

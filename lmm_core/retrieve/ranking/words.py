@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from ...indexing.statistics import TermStatistics
 from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words, language_code, stop_words
-from ...models.languages.words import find_compounds, find_words, fold, is_paired
+from ...models.languages.words import find_compounds, find_words, fold, is_paired, typing_errors
 from .asking import without_asking
 from .weights import FUZZY, PREFIX
 
@@ -200,20 +200,3 @@ class Vocabulary:
                     near[stem] = min(far, near.get(stem, far))
         least = min(near.values(), default=0)
         return [stem for stem, far in near.items() if far == least]
-
-
-def typing_errors(word: str, other: str, most: int) -> int:
-    """Return the optimal string alignment distance (letters added, dropped, replaced or swapped), at most `most` +
-    1."""
-    before, last = list[int](), list(range(len(other) + 1))
-    for i, letter in enumerate(word, 1):
-        row = [i]
-        for j, against in enumerate(other, 1):
-            far = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != against))
-            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == against:
-                far = min(far, before[j - 2] + 1)
-            row.append(far)
-        if min(row) > most:
-            return most + 1
-        before, last = last, row
-    return last[-1]

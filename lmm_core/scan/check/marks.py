@@ -13,6 +13,7 @@ from ...markdown.metadata.keys import ABOUT_TEXT, DECIDING, POSITIONAL, is_block
 from ...markdown.parse import COMMENT_OPEN, DIV_UNDER_TEXT, is_metadata_div
 from ...markdown.regions import without_code
 from ...markdown.visibility import types_of
+from ...models.languages.words import typing_errors
 from .document import CheckedText
 from .finding import Finding
 
@@ -115,7 +116,7 @@ def _comment(place: Place) -> int:
 
 def _fence_with_keys(place: Place) -> int:
     text, fence = place.text, place.match["fence"]
-    is_in_metadata = any(slips_between(word.lower(), LMM) < 2 for word in _WORD.findall(text.above(place.at)))
+    is_in_metadata = any(typing_errors(word.lower(), LMM, 1) < 2 for word in _WORD.findall(text.above(place.at)))
     if place.at not in text.fences or is_in_metadata or text.is_code_in_item(place.at):
         return 0
     end = place.next(lambda line: line.lstrip("> \t").startswith(fence))
@@ -270,7 +271,7 @@ def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:
 def nearest(word: str, words: Iterable[str]) -> str:
     """Return the known word nearest to an unknown one, or "".
 
-    One slip is allowed (see `slips_between`), two in words of eight letters.
+    One slip is allowed (see `typing_errors`), two in words of eight letters.
     """
     distances = [(distance, other) for other in words if (distance := _slips(word, other)) is not None]
     return min(distances)[1] if distances and word not in {other for _, other in distances} else ""
@@ -282,24 +283,10 @@ def _slips(word: str, candidate: str) -> int | None:
     allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
     if abs(len(lower) - len(other)) > allowed:
         return None
-    slips = 0 if lower == other else slips_between(lower, other)
+    slips = 0 if lower == other else typing_errors(lower, other, allowed)
     return slips if slips <= allowed else None
-
-
-def slips_between(word: str, other: str) -> int:
-    """Return the optimal string alignment distance of two words."""
-    previous: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, sign in enumerate(word, 1):
-        older, previous, row = previous, row, [i]
-        for j, letter in enumerate(other, 1):
-            best = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (sign != letter))
-            if i > 1 and j > 1 and sign == other[j - 2] and word[i - 2] == letter:
-                best = min(best, older[j - 2] + 1)
-            row.append(best)
-    return row[-1]
 
 
 def is_nearly_lmm(name: str) -> bool:
     """Return True for one slip from `lmm`; check the content, too."""
-    return name != LMM and slips_between(name[:9].lower(), LMM) <= 1
+    return name != LMM and typing_errors(name[:9].lower(), LMM, 1) <= 1
