@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
+from ..files.walk import name_from
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, Problem, TextBlock, header_content
@@ -209,7 +209,7 @@ def encode_document(
     if own is None:
         return None
     encoding, embedder = (encoder.encoding, encoder.embedder) if encoder is not None else (None, None)
-    docid, source = docid_of(file.path), source_of(file.path, own)
+    docid, source = docid_of(file.path), name_from(own.root, file.path)
     try:
         return blocklist_encode(blocks, own, located, encoding=encoding, docid=docid, source=source, embedder=embedder)
     except ConfigError as error:
@@ -244,11 +244,6 @@ def encode_files(
         encoded = encode_document(file, project, encoders.get(project.root), logger)
         chunks += encoded.chunks if encoded is not None else []
     return chunks
-
-
-def source_of(path: Path, project: Project) -> str:
-    """Return a file's path from the indexed project's root, unique in a shared index."""
-    return Path(os.path.relpath(os.path.realpath(path), project.root)).as_posix()
 
 
 # Fit chunks of the default sizes into an embedding model's window

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ...files.walk import NOTEBOOK
+from ...files.walk import NOTEBOOK, name_from
 from ...indexing.chunks import anchor_of
-from ...indexing.documents import encode_passages, source_of
+from ...indexing.documents import encode_passages
 from ...indexing.passages import Material, build_material
 from ...logging import LoggerBase
 from ...markdown.blocks import Attributes, Block, HeadingBlock, TextBlock, header_content, parse_attributes
@@ -86,7 +86,7 @@ def read_material(
         for block in restore_originals(blocks).blocks
     ]
     published = public_blocks(on_page, page_rules(page.source, header, own.rules))
-    chunks = encode_passages(published, own, logger, docid_of(page.source), source_of(page.source, project))
+    chunks = encode_passages(published, own, logger, docid_of(page.source), name_from(project.root, page.source))
     return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import ConfigError, LmmError
+from ...files.walk import name_from
 from ...logging import LoggerBase, report_failure
 from ...markdown.blocks import Block, header_content
 from ...markdown.files import project_root
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 def docid_of(path: Path, root: Path | None = None) -> str:
     """Return a file's default id: its path from the project's root."""
-    return Path(os.path.relpath(path.resolve(), root or project_root(path))).as_posix()
+    return name_from(root or project_root(path), path)
 
 
 def docid_in(header: Mapping[str, Any]) -> str:
