@@ -93,9 +93,7 @@ def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
     return {str(hit.value): hit.count for hit in sorted(facet.hits, key=lambda hit: str(hit.value))}
 
 
-def search_shard(
-    shard: EdgeShard, where: Where | None, spec: VectorSpec, vectors: Mapping[str, Vector], limit: int
-) -> list[list[Hit]]:
+def search_shard(shard: EdgeShard, where: Where | None, vectors: Mapping[str, Vector], limit: int) -> list[list[Hit]]:
     """Return the best matching points for each vector, in one request."""
     import qdrant_edge as edge
 

@@ -266,7 +266,7 @@ class EdgeStore(VectorStore):
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         with self._shard(name, "searched") as shard:
             spec = self._spec(name)
-            nearest = partial(search_shard, shard, search.where, spec)
+            nearest = partial(search_shard, shard, search.where)
             return run_search(search, spec, nearest, partial(retrieve_points, shard))
 
     def count(self, name: str) -> int:

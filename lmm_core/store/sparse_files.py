@@ -54,10 +54,10 @@ def _read_lengths(collection: Path) -> Lengths:
         return {}
     if not isinstance(recorded, dict):
         return {}
-    return {name: (pair[0], pair[1]) for name, pair in recorded.items() if _is_possible(collection, name, pair)}
+    return {name: (pair[0], pair[1]) for name, pair in recorded.items() if _is_possible(name, pair)}
 
 
-def _is_possible(collection: Path, name: str, pair: Any) -> bool:
+def _is_possible(name: str, pair: Any) -> bool:
     """Return True if an entry may be ours: the record may come from a stranger's repository."""
     return (
         name.startswith("shard/")

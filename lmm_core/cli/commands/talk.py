@@ -35,9 +35,7 @@ def chat(paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, watch: 
     quiet = asking.quiet
     if watch:
         find_documents(paths, ReportPrinter(quiet), finder=finder)
-        at_every_save(
-            SavedFiles(paths, finder), lambda saved: not [path for path in saved if not _answer(path, asking)]
-        )
+        at_every_save(SavedFiles(paths, finder), lambda saved: _answer_each(saved, asking))
         return
     models = asking.models(paths)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
