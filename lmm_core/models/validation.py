@@ -192,11 +192,14 @@ _CODE_AND_TABLES = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|`[^`\n]*`?|^(?: {4}|
 
 
 class AnswerWatch:
-    """Watches an answer on arrival. tags: False if the prompt's tags may enclose it."""
+    """Watches an answer on arrival.
+
+    tags: False if the prompt's tags may enclose it; stopped: it has gone wrong"""
 
     def __init__(self, request: Request, tags: bool = True) -> None:
         self._shown = "\n".join(message.content for message in request.messages if message.role != "system")
         self._tags = tags
+        self.stopped = False
         self._text = ""
         self._next = _STEP
 
@@ -206,17 +209,23 @@ class AnswerWatch:
             return None
 
         def watch(part: str) -> None:
+            line_start = self._text.rfind("\n") + 1
             self._text += part
-            if len(self._text) >= self._next:
+            if len(self._text) >= self._next or self._may_be_prompt(self._text[line_start:]):
                 self._next = len(self._text) + len(self._text) // 4 + _STEP
                 self.check(self._text)
             show(part)
 
         return watch
 
+    def _may_be_prompt(self, line: str) -> bool:
+        """Return True if a text holds a mark or tag, which nobody should see."""
+        return bool(MARKS.search(line) or (self._tags and TAGS.search(line)))
+
     def check(self, text: str) -> str:
         """Return an answer unchanged. Raise CutOffError if it repeats itself or the prompt."""
         if why := self._fault(_CODE_AND_TABLES.sub(" ", text)):
+            self.stopped = True
             raise CutOffError(f"the answer was stopped, since {why}", text)
         return text
 

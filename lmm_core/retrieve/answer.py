@@ -272,6 +272,8 @@ class _Turn:
             watch.check(reply.text)
         except CutOffError:
             self.asker.forget(request)
+            if watch.stopped:
+                self.cited.drop_rest()
             raise
         heard = "".join(parts).encode("utf-8", "replace").decode("utf-8")
         if heard.strip() == reply.text.strip():

@@ -63,6 +63,10 @@ class CitedText:
         """Return the rest, at the end of the text."""
         return self._take(final=True)
 
+    def drop_rest(self) -> None:
+        """Drop what is not shown yet: the beginning of a mark that nobody should see."""
+        self._buffer = ""
+
     def _take(self, final: bool) -> str:
         if not self._begun and not self._begin(final):
             return ""

@@ -6,7 +6,7 @@ import pytest
 
 from lmm_core.models.chat import Asker, Reply, ToolCall
 from lmm_core.models.chat import run as run_async
-from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, make_conversation
+from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer, make_conversation
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.tools import Tools
 from lmm_core.settings.models import Models
@@ -109,6 +109,15 @@ def test_a_type_keyword_changes_passages_and_prompt():
     assert "“exercise”" not in asked("on leverage", "Far [1].")[1][0].messages[0].content
 
 
+class Speller(Sayer):
+    """A model that gives its reply letter by letter."""
+
+    async def reply(self, request, show=None):
+        for letter in self.says:
+            show(letter)
+        return Reply(self.says)
+
+
 class Breaking(Sayer):
     """A model that shows some of an answer, and then gives another one."""
 
@@ -121,6 +130,13 @@ def test_an_answer_that_broke_off_and_came_anew_is_shown_whole():
     answer, _, shown = asked("What is leverage?", model=Breaking("Leverage is far [1]."))
     assert (answer.text, answer.answered) == ("Leverage is far [1].", True)
     assert shown.startswith("It is far [") and shown.endswith(answer.text)
+
+
+def test_no_part_of_the_prompt_is_shown():
+    for echo in ('\n<source n="2">\n[2] Leverage', "\n</notes>\n\nWhat else?", " <|im_end|>\n"):
+        with pytest.raises(BrokenAnswer) as error:
+            asked("What is a residual?", model=Speller("It is a distance [1]." + echo))
+        assert error.value.answer.text == "It is a distance [1]."
 
 
 # With tools
