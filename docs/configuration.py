@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from lmm_core.arguments import keys_of
+from lmm_core.models.sources import ModelSource
 from lmm_core.settings.config import default_text, toml_line
-from lmm_core.settings.tables import SECTIONS, SourceOptions, keys_of
+from lmm_core.settings.tables import SECTIONS
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
 WIDTH = 28  # characters before a comment, where the setting has no more
@@ -40,8 +42,8 @@ def _lines() -> Iterator[str]:
         yield ""
         if name == "sources":
             yield _aligned("[sources.groq]", "a server that speaks the OpenAI protocol: groq/MODEL")
-            values = {key: info.default for key, info in keys_of(SourceOptions).items()} | _SOURCE
-            yield from (_shown(toml_line(SourceOptions, key, value)) for key, value in values.items())
+            values = {key: info.default for key, info in keys_of(ModelSource).items()} | _SOURCE
+            yield from (_shown(toml_line(ModelSource, key, value)) for key, value in values.items())
         elif name in _SAME:
             yield _aligned(f"[{name}]", f"{SECTIONS[name].metadata['description']}; keys as in [{_SAME[name]}]")
         else:

@@ -1,12 +1,13 @@
-"""Validate arguments of functions called interactively.
+"""Validate arguments of functions called interactively, and keys of `config.toml`.
 
-Pydantic is imported with the first call, because importing it takes longer than most of our work.
+Pydantic is imported with the first validation, because importing it takes longer than most of our work.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
 from functools import cache, wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
@@ -45,14 +46,38 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 @dataclass(frozen=True)
 class Checked:
-    """A check of an argument whose type is unknown to pydantic: `Annotated[Any, Checked(as_store)]`.
+    """A check of a value beyond its type: `Annotated[Any, Checked(as_store)]`.
 
     check: returns the value to use; raises ValueError with what is allowed"""
 
     check: Callable[[Any], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Return pydantic's schema of the check."""
-        from pydantic_core.core_schema import no_info_plain_validator_function
+        """Return pydantic's schema of the type and the check."""
+        from pydantic_core.core_schema import no_info_after_validator_function
 
-        return no_info_plain_validator_function(self.check)
+        return no_info_after_validator_function(self.check, handler(source))
+
+
+# Keys of config.toml: fields of dataclasses with a description
+
+
+def key(default: Any, description: str, **rules: Any) -> Any:
+    """Return a field for a key. rules: of pydantic's `Field`, like `ge`."""
+    return field(default=default, metadata={"description": description, **rules})
+
+
+def keys_of(table: type) -> dict[str, Field[Any]]:
+    """Return a table's fields that are keys of the file."""
+    return {item.name: item for item in fields(table) if "description" in item.metadata}
+
+
+def matching(pattern: str, meaning: str) -> Checked:
+    """Return a check for empty texts or matches of a pattern. meaning: of such texts."""
+
+    def check(text: str) -> str:
+        if text and not re.fullmatch(pattern, text):
+            raise ValueError(f"should be {meaning}")  # without the text, which may be a misplaced key
+        return text
+
+    return Checked(check)

@@ -19,7 +19,7 @@ from ..errors import ConfigError, CutOffError, ModelError, StoreError
 from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_command, program_folders
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ROLES, ModelName
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelOptions, ModelSource, Sampling, known_sources
 from ..settings.project import Project, load_project, model_name
 from ..settings.quarto_project import project_file
 from ..settings.tables import CONFIG_NAME
@@ -118,7 +118,7 @@ def _try_models(names: Mapping[str, ModelName], project: Project) -> list[Machin
             roles.setdefault((name, role == "embedding"), []).append(role)
     if not roles:
         return [MachineFinding("online", "no model on a server is configured, so none was asked", False, True)]
-    sources, limits = known_sources(project.sources), RequestLimits(timeout=SECONDS_ONLINE)
+    sources, limits = known_sources(project.sources), ModelOptions(timeout=SECONDS_ONLINE)
 
     async def ask_all() -> list[Trial]:
         return await asyncio.gather(*(try_model(name, sources[name.source], limits, embeds) for name, embeds in roles))
@@ -137,7 +137,7 @@ class Trial:
     said: str
 
 
-async def try_model(name: ModelName, source: ModelSource, limits: RequestLimits, embeds: bool = False) -> Trial:
+async def try_model(name: ModelName, source: ModelSource, limits: ModelOptions, embeds: bool = False) -> Trial:
     """Request one token, or one vector of an embedding model, without retries."""
     limits, began = replace(limits, max_retries=0), time.monotonic()
     try:
@@ -150,7 +150,7 @@ async def try_model(name: ModelName, source: ModelSource, limits: RequestLimits,
     return Trial(True, f"{name}: answered in {time.monotonic() - began:.1f} s at {shown_address(source.base_url)}")
 
 
-async def _embed(name: ModelName, source: ModelSource, limits: RequestLimits) -> None:
+async def _embed(name: ModelName, source: ModelSource, limits: ModelOptions) -> None:
     from ..models.embedders.openai_embedder import OpenAIEmbedder
 
     model = OpenAIEmbedder(name, source, limits)
@@ -160,7 +160,7 @@ async def _embed(name: ModelName, source: ModelSource, limits: RequestLimits) ->
         await model.close()
 
 
-async def _complete(name: ModelName, source: ModelSource, limits: RequestLimits) -> None:
+async def _complete(name: ModelName, source: ModelSource, limits: ModelOptions) -> None:
     from ..models.chat import ChatMessage, Request
     from ..models.openai.chat import OpenAIChat
 

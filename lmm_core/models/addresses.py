@@ -13,14 +13,27 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import urlsplit
 
+from ..arguments import matching
 from ..errors import LmmError, TrustError
 
 # Stricter than any client, so that none reads another host. Few runs need these patterns: compiled on first use.
-_HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
-_HOST_AND_PORT = rf"({_HOST})(?::([0-9]{{1,5}}))?"
+HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
+_HOST_AND_PORT = rf"({HOST})(?::([0-9]{{1,5}}))?"
 _ADDRESS = rf"(?i:(https?)://{_HOST_AND_PORT}(?:/[!-~]*)?)"
+Url = Annotated[
+    str,
+    matching(  # clients differ in how they read `\\` and white space in an address
+        rf"(?i:https?)://(?:{HOST})(?::[0-9]{{1,5}})?(?:/[!-\"$->@-\[\]-~]*)?",
+        "an address that begins with http:// or https://, without user, password, `?` or `#`",
+    ),
+]
+_VARIABLE = "[A-Z_][A-Z0-9_]*"
+Variable = Annotated[
+    str, matching(_VARIABLE, "the name of an environment variable (A-Z, 0-9, _), never the key itself")
+]
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HTTPS = 443
 _ROUTES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
@@ -153,7 +166,6 @@ def doubt_environment(otherwise: str = "", variables: Collection[str] = _ROUTES)
 
 
 TRUST_VARIABLE = "LMM_TRUST"
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -172,7 +184,7 @@ class Pair:
 
 def read_pair(host: str, variable: str) -> Pair:
     """Parse a pair. Raise TrustError, without repeating the text, which may be a key."""
-    if not _VARIABLE.fullmatch(variable):
+    if not re.fullmatch(_VARIABLE, variable):
         raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
     return Pair(read_host(host), variable)
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..arguments import key as config_key
 from ..errors import ModelError
-from .addresses import address_of, is_loopback, key_refusal, server_of
+from .addresses import Url, Variable, address_of, is_loopback, key_refusal, server_of
 
 STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
@@ -31,18 +32,16 @@ EXTRA_PARAMETERS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A server of models.
+    """A server of models: `[sources.NAME]`.
 
-    key_variable: "" if no key is needed
-    chat_model, embedding_model: defaults, or ""
     file: the `config.toml` that names the server or the variable, "" for ours and the user's (environment, code)
     server_file: the same, for the server alone"""
 
     name: str
-    base_url: str
-    key_variable: str = ""
-    chat_model: str = ""
-    embedding_model: str = ""
+    base_url: Url = field(metadata={"description": "its address, with http:// or https://"})
+    key_variable: Variable = config_key("", "the NAME of the environment variable that holds the key")
+    chat_model: str = config_key("", "the chat model to use if none is named")
+    embedding_model: str = config_key("", "the embedding model to use if none is named")
     file: str = ""
     server_file: str = ""
 
@@ -120,10 +119,7 @@ def known_sources(configured: Mapping[str, ModelSource] | None = None) -> dict[s
     """Return our sources, OpenAI's at `OPENAI_BASE_URL`, and the configured ones."""
     sources = dict(SOURCES)
     if url := os.environ.get("OPENAI_BASE_URL", "").strip():
-        openai = sources["openai"]
-        sources["openai"] = ModelSource(
-            openai.name, url, openai.key_variable, openai.chat_model, openai.embedding_model
-        )  # fmt: skip
+        sources["openai"] = replace(sources["openai"], base_url=url)
     return sources | dict(configured or {})
 
 
@@ -146,16 +142,29 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """Limits of requests.
+class ModelOptions:
+    """A language model and requests to it: `[major]`, `[minor]`, `[aux]`."""
 
-    timeout: seconds
-    max_retries: after a failure
-    max_concurrency: parallel requests
-    context_tokens: sent in a chat or an edit"""
+    model: str = config_key("default", '"source/model", a source alone ("openai"), or "default"')
+    timeout: float = config_key(60.0, "seconds for one request", gt=0, allow_inf_nan=False)
+    max_retries: int = config_key(2, "further attempts after a request that failed", ge=0)
+    max_concurrency: int = config_key(16, "requests at the same time", ge=1)
+    context_tokens: int = config_key(
+        100_000, "most tokens that a chat or an edit sends; less for small models", ge=1000
+    )
+    max_tokens: int = config_key(0, "most tokens of a reply; 0: depends on the task", ge=0)
+    temperature: float = config_key(
+        -1.0, "0 to 2: how freely replies are worded; -1: the server's default", ge=-1, le=2
+    )
+    extra: Mapping[str, Any] = field(
+        default_factory=dict, metadata={"description": "further parameters of the provider: { top_p = 0.9 }"}
+    )
 
-    timeout: float = 60.0
-    max_retries: int = 2
-    max_concurrency: int = 16
-    context_tokens: int = 100_000
-    sampling: Sampling = field(default_factory=Sampling)
+    def __post_init__(self) -> None:
+        if other := sorted(self.extra.keys() - EXTRA_PARAMETERS):
+            raise ValueError(f"extra may hold {', '.join(sorted(EXTRA_PARAMETERS))}; not {', '.join(other)}")
+
+    @property
+    def sampling(self) -> Sampling:
+        """Return the parameters of replies."""
+        return Sampling(self.max_tokens, self.temperature if self.temperature >= 0 else None, self.extra)

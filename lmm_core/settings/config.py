@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -23,14 +23,15 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ..arguments import keys_of
 from ..errors import ConfigError, FolderError, ModelError, OutputError
 from ..files.marked import check_inside
 from ..files.writing import create_file
 from ..markdown.files import project_root
 from ..models.names import is_default, leads_outside, parse_name
 from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sources
-from .layers import MODEL_KEYS, Layers, read_layers
-from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, SourceOptions, keys_of, section_keys, table_class
+from .layers import MODEL_KEYS, Layers, flatten, read_layers
+from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, section_keys, table_class
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
 
@@ -44,12 +45,12 @@ class ConfigSettings(BaseSettings, ConfigTables):
     problems."""
 
     model_config = SettingsConfigDict(case_sensitive=True, validate_default=False)
-    sources: dict[str, SourceOptions] = {}
+    sources: dict[str, ModelSource] = {}
 
     def __init__(self, _file: Path | None = None, **values: Any) -> None:
         layers = read_layers(_file or project_root(Path.cwd() / "-") / CONFIG_NAME, values)
         try:
-            super().__init__(**layers.merged())
+            super().__init__(**layers.tables())
         except ValidationError as error:
             layers.problems += [_describe(detail, layers) for detail in error.errors()]
         _check_models(layers)
@@ -57,7 +58,6 @@ class ConfigSettings(BaseSettings, ConfigTables):
         _check_folder(layers)
         if layers.problems:
             raise ConfigError("\n".join(dict.fromkeys(layers.problems)))
-        self._note_files(layers)
 
     @classmethod
     def settings_customise_sources(
@@ -68,15 +68,6 @@ class ConfigSettings(BaseSettings, ConfigTables):
         """Return the arguments alone: layers are merged already, with origins for messages and trust."""
         return (init_settings,)
 
-    def _note_files(self, layers: Layers) -> None:
-        """Store the file that names a server, even if only its host or variable."""
-        for name, source in self.sources.items():
-            server_file = layers.file_behind(("sources", name, "base_url"))
-            file = server_file or layers.file_behind(("sources", name, "key_variable"))
-            self.sources[name] = replace(source, file=file, server_file=server_file)
-        file = layers.file_behind(("storage", "url"), ("storage", "port")) if self.storage.url else ""
-        self.storage = replace(self.storage, file=file)
-
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:
     """Return pydantic's error in a line."""
@@ -84,6 +75,8 @@ def _describe(error: ErrorDetails, layers: Layers) -> str:
     place, name = layers.place(keys), ".".join(keys)
     if error["type"] == "missing":
         return f"{place}: `{name}` is required"
+    if error["type"] == "dataclass_type":
+        return f"{place}: `{name}`: should be a table, [{name}] and its keys"
     message = error["msg"].removeprefix("Value error, ").replace("Input should", "should")
     message = re.sub(r", unable to .*", "", message).replace("a valid boolean", "true or false")
     message = message.replace("a valid tuple", 'a list, like ["exercise", "topic"]').replace("dictionary", "table")
@@ -116,17 +109,16 @@ def _origin(layers: Layers, keys: Keys) -> str:
 
 
 def _values(settings: ConfigSettings) -> Iterator[tuple[Keys, Any]]:
-    for section in SECTIONS:
-        table = getattr(settings, section)
-        if section == "spelling":
-            yield (section,), table
-            continue
-        is_sources = section == "sources"
-        tables = {(section, name): source for name, source in table.items()} if is_sources else {(section,): table}
-        for keys, options in tables.items():
-            for name in keys_of(type(options)):
-                value = getattr(options, name)
-                yield (*keys, name), list(value) if isinstance(value, tuple) else value
+    tables = {section: _plain(getattr(settings, section)) for section in SECTIONS}
+    tables["sources"] = {name: _plain(source) for name, source in settings.sources.items()}
+    return flatten(tables)
+
+
+def _plain(table: Any) -> Any:
+    if not is_dataclass(table):
+        return table
+    values = {name: getattr(table, name) for name in keys_of(type(table))}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 # Checks

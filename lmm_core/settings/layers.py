@@ -10,8 +10,8 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -54,8 +54,7 @@ def _parsed(text: str, keys: Keys) -> Any:
     is_text = keys[1:] and section_keys(keys[0])[keys[-1]].type == "str"
     if not is_text and text.startswith(("[", "{")):
         with contextlib.suppress(ValueError, RecursionError):
-            value = json.loads(text)
-            return tuple(value) if isinstance(value, list) else value
+            return json.loads(text)
     return text
 
 
@@ -101,7 +100,6 @@ class Given(NamedTuple):
 
     value: Any
     place: str
-    is_of_file: bool = False
 
 
 @dataclass(slots=True)
@@ -114,52 +112,51 @@ class Layers:
     settings: dict[Keys, Given] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def add_tables(self, tables: Mapping[str, Any], place_of: Callable[[Keys], str], is_of_file: bool = False) -> None:
-        """Add tables, and problems other than wrong types. place_of: returns a key's place."""
-        for section, table in tables.items():
-            if section not in SECTIONS:
-                self.problems.append(f"{place_of((section,))}: {_describe_unknown((section,), SECTIONS)}")
-                continue
-            parts: dict[Keys, Any] = {(section,): table}
-            if section == "sources" and isinstance(table, Mapping):
-                parts = {(section, name.strip().lower()): part for name, part in table.items()}
-            for way, part in parts.items():
-                self._add_table(way, part, place_of, is_of_file)
+    def add(self, tables: Mapping[str, Any], place_of: Callable[[Keys], str]) -> None:
+        """Add tables below the layers added before, and problems with unknown keys. place_of: returns a key's place."""
+        for keys, value in flatten(tables):
+            if problem := _unknown_key(keys):
+                self.problems.append(f"{place_of(keys)}: {problem}")
+            else:
+                self.settings.setdefault(keys, Given(value, place_of(keys)))
 
-    def _add_table(self, way: Keys, table: Any, place_of: Callable[[Keys], str], is_of_file: bool) -> None:
-        name, known_keys = ".".join(way), section_keys(way[0])
-        if not known_keys:
-            self.add(way, Given(table, place_of(way), is_of_file))
-        elif not isinstance(table, Mapping):
-            self.problems.append(f"{place_of(way)}: `{name}`: should be a table, [{name}] and its keys")
-        else:
-            for key, value in table.items():
-                keys = (*way, key)
-                if key not in known_keys:
-                    self.problems.append(f"{place_of(keys)}: {_describe_unknown(keys, known_keys)}")
-                    continue
-                value = str(value) if isinstance(value, PurePath) else value
-                value = tuple(value) if isinstance(value, list) else value
-                self.add(keys, Given(value, place_of(keys), is_of_file))
+    def add_environment(self) -> None:
+        """Add the settings in variables, which are case-insensitive and unset if empty, and problems with names."""
+        environment = {name.upper(): text.strip() for name, text in os.environ.items() if is_setting(name)}
+        environment = {name: text for name, text in sorted(environment.items()) if text}
+        for variable, text in environment.items():
+            if keys := _keys_of(variable):
+                self.settings.setdefault(keys, Given(_parsed(text, keys), variable))
+            elif variable not in _ROLE_VARIABLES:
+                self.problems.append(f"{variable}: unknown variable ({_hint(variable)})")
+        source_names = {*SOURCES, STAND_IN, FASTEMBED, SENTENCE_TRANSFORMERS, NONE, *self.source_names()}
+        for keys, name, variables in _models(environment, self, source_names):
+            if keys not in self.settings or self.settings[keys].place.startswith(PREFIX):
+                self.settings[keys] = Given(name, variables)
 
-    def add(self, keys: Keys, given: Given) -> None:
-        """Add a checked setting, unless a higher layer has it."""
-        if keys in self.settings:
-            return
-        self.settings[keys] = given
-        check = section_keys(keys[0])[keys[-1]].metadata.get("check") if keys[1:] else None
-        for text in given.value if isinstance(given.value, tuple) else (given.value,):
-            if check and isinstance(text, str) and (problem := check(text)):
-                self.report(keys, problem)
+    def add_sources(self) -> None:
+        """Complete the tables `[sources.NAME]`; add the files that name servers, even if only a host or variable."""
+        for name in self.source_names():
+            for key in _INHERITED if name in SOURCES else ():
+                self._add_own(("sources", name, key), getattr(known_sources()[name], key))
+            address, variable = ("sources", name, "base_url"), ("sources", name, "key_variable")
+            self._add_own(("sources", name, "name"), name)
+            self._add_own(("sources", name, "file"), self.file_behind(address, variable))
+            self._add_own(("sources", name, "server_file"), self.file_behind(address))
+        if self.value("storage", "url"):
+            self._add_own(("storage", "file"), self.file_behind(("storage", "url"), ("storage", "port")))
 
-    def merged(self) -> dict[str, Any]:
-        """Return the tables."""
+    def _add_own(self, keys: Keys, value: Any) -> None:
+        self.settings.setdefault(keys, Given(value, "default"))
+
+    def tables(self) -> dict[str, Any]:
+        """Return the merged tables."""
         tables: dict[str, Any] = {}
-        for (*way, key), setting in self.settings.items():
+        for *way, key in sorted(self.settings, key=len, reverse=True):  # a wrong value of a section replaces its keys
             table = tables
             for section in way:
                 table = table.setdefault(section, {})
-            table[key] = setting.value
+            table[key] = self.value(*way, key)
         return tables
 
     def value(self, *keys: str) -> Any:
@@ -167,11 +164,12 @@ class Layers:
 
     def source_names(self) -> list[str]:
         """Return the names of the tables `[sources.NAME]`."""
-        return list(dict.fromkeys(keys[1] for keys in self.settings if keys[0] == "sources"))
+        return list(dict.fromkeys(keys[1] for keys in self.settings if keys[0] == "sources" and keys[2:]))
 
     def file_behind(self, *ways: Keys) -> str:
         """Return the file's absolute path if it sets any of these keys, else ""."""
-        is_set = any(keys in self.settings and self.settings[keys].is_of_file for keys in ways)
+        places = [self.settings[keys].place for keys in ways if keys in self.settings]
+        is_set = any(place.startswith(str(self.file)) for place in places)
         return str(self.file.absolute()) if is_set else ""
 
     def place(self, keys: Keys) -> str:
@@ -190,39 +188,33 @@ class Layers:
 def read_layers(file: Path, arguments: Mapping[str, Any]) -> Layers:
     """Return a project's settings. file: its `config.toml`, which may be missing. Raise ConfigError."""
     text, tables = _read_tables(file)
-
-    def place_in_file(keys: Keys) -> str:
-        line = _find_line(text, keys)
-        return f"{file}:{line}" if line else str(file)
-
     layers = Layers(file)
     from_code = {section: _table_from_code(section, table) for section, table in arguments.items()}
-    layers.add_tables(from_code, lambda keys: "argument")
-    layers.add_tables(tables, place_in_file, is_of_file=True)
-    _add_environment(layers)
-    for name in filter(SOURCES.__contains__, layers.source_names()):
-        for key in _INHERITED:
-            layers.settings.setdefault(("sources", name, key), Given(getattr(known_sources()[name], key), "default"))
+    layers.add(from_code, lambda keys: "argument")
+    layers.add(tables, lambda keys: f"{file}:{_find_line(text, keys)}".removesuffix(":0"))
+    layers.add_environment()
+    layers.add_sources()
     return layers
 
 
-def _add_environment(layers: Layers) -> None:
-    """Add the settings in variables, which are case-insensitive and unset if empty, and problems with names."""
-    environment = {name.upper(): text.strip() for name, text in os.environ.items() if is_setting(name) and text.strip()}
-    for variable, text in sorted(environment.items()):
-        keys = _keys_of(variable)
-        if keys:
-            layers.add(keys, Given(_parsed(text, keys), variable))
-        elif variable not in _ROLE_VARIABLES:
-            layers.problems.append(f"{variable}: unknown variable ({_hint(variable)})")
-    source_names = {*SOURCES, STAND_IN, FASTEMBED, SENTENCE_TRANSFORMERS, NONE, *layers.source_names()}
-    for keys, name, variables in _models(environment, layers, source_names):
-        if keys not in layers.settings or layers.settings[keys].place.startswith(PREFIX):
-            layers.settings[keys] = Given(name, variables)
+def flatten(tables: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]]:
+    """Yield the values of tables by key, and sections that are no tables."""
+    for section, table in tables.items():
+        parts: dict[Keys, Any] = {(section,): table}
+        if section == "sources" and isinstance(table, Mapping):
+            parts = {(section, name.strip().lower()): source for name, source in table.items()}
+        for way, part in parts.items():
+            if section_keys(section) and isinstance(part, Mapping):
+                yield from (((*way, key), value) for key, value in part.items())
+            else:
+                yield way, part
 
 
-def _describe_unknown(keys: Keys, known_keys: Collection[str]) -> str:
-    name = ".".join(keys)
+def _unknown_key(keys: Keys) -> str:
+    """Return the problem with an unknown key, or ""."""
+    known_keys, name = section_keys(keys[0]) if keys[1:] else SECTIONS, ".".join(keys)
+    if keys[-1] in known_keys or (keys[0] == "sources" and len(keys) == 2):
+        return ""
     if _KEY_NAME.fullmatch(keys[-1]):
         where = "Put it into an environment variable, and name that variable with key_variable in [sources.NAME]"
         return f"unknown key `{name}`: a file must not hold the key of a service. {where}"
@@ -239,10 +231,16 @@ def _table_from_code(section: str, value: Any) -> Any:
     if section == "storage" and value == MEMORY:
         return {"memory": True, "url": ""}
     if is_dataclass(value) and not isinstance(value, type):
-        defaults = {item.name: item.default for item in fields(value)}
-        value = {key: set_value for key, set_value in asdict(value).items() if set_value != defaults[key]}
-        value = {"memory": False, "url": ""} | value if section == "storage" else value
+        changed = {item.name: getattr(value, item.name) for item in fields(value) if not _is_default(value, item)}
+        value = changed if section != "storage" else {"memory": False, "url": ""} | changed
+    if isinstance(value, Mapping):
+        value = {key: str(item) if isinstance(item, PurePath) else item for key, item in value.items()}
     return value
+
+
+def _is_default(table: Any, item: Field[Any]) -> bool:
+    default = item.default if item.default_factory is MISSING else item.default_factory()
+    return bool(getattr(table, item.name) == default)
 
 
 # The file
@@ -251,16 +249,22 @@ def _table_from_code(section: str, value: Any) -> Any:
 def _read_tables(file: Path) -> tuple[str, dict[str, Any]]:
     """Return a file's text and tables, empty if missing. Raise ConfigError, with file and line."""
     try:
-        text = _decode(file, _read(file))
+        with file.open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
+        if len(data) > _MOST_BYTES:
+            raise ConfigError(f"{file}: is longer than {_MOST_BYTES:,} bytes, and no settings need that much")
+        return text, tomllib.loads(text)
     except FileNotFoundError:
         return "", {}
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
-    try:
-        return text, tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{file}:{line}: not UTF-8. Save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        raise ConfigError(f"{file}{':' + line[1] if line else ''}: not TOML: {error}") from None
+        at = re.search(r"at line (\d+)", str(error))
+        raise ConfigError(f"{file}{':' + at[1] if at else ''}: not TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{file}: not TOML: nested too deep") from None
 
@@ -277,19 +281,3 @@ def _find_line(text: str, keys: Keys) -> int:
         elif name and [*table, name[2]] == list(keys):
             return number
     return line_of_table
-
-
-def _read(file: Path) -> bytes:
-    with file.open("rb") as stream:
-        data = stream.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise ConfigError(f"{file}: is longer than {_MOST_BYTES:,} bytes, and no settings need that much")
-    return data
-
-
-def _decode(file: Path, data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{file}:{line}: not UTF-8. Save the file as UTF-8") from None

@@ -12,7 +12,7 @@ from ..errors import ModelError
 from ..logging import ConsoleLogger
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName, parse_name
-from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelOptions, ModelSource, known_sources
 from .project import Project, load_project, model_name
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Models:
             self.warn(source.detour)
         return source
 
-    def _model(self, name: ModelName, source: ModelSource, limits: RequestLimits) -> OpenAIChat:
+    def _model(self, name: ModelName, source: ModelSource, limits: ModelOptions) -> OpenAIChat:
         """Return the model; projects may use different servers under one name."""
         from ..models.openai.chat import OpenAIChat
 

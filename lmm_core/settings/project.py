@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from ..arguments import keys_of
 from ..errors import ConfigError, FolderError, LmmError, PromptError
 from ..markdown.blocks import Spelling
 from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ROLES, ModelName, choose_model, is_default, leads_outside, parse_name
-from ..models.sources import ModelSource, RequestLimits, known_sources
+from ..models.sources import ModelOptions, ModelSource, known_sources
 from .tables import (
     CONFIG_NAME,
     AskOptions,
@@ -34,7 +35,6 @@ from .tables import (
     SplitOpts,
     StorageOptions,
     is_setting,
-    keys_of,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Project:
     rules: KnitRules = field(default_factory=KnitRules)
     opts: ScanOpts = field(default_factory=ScanOpts)
     models: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, DEFAULT))
-    requests: dict[str, RequestLimits] = field(default_factory=lambda: dict.fromkeys(ROLES, RequestLimits()))
+    requests: dict[str, ModelOptions] = field(default_factory=lambda: dict.fromkeys(ROLES, ModelOptions()))
     sources: dict[str, ModelSource] = field(default_factory=dict)
     system: str = ""
     embeddings: EmbeddingOptions = field(default_factory=EmbeddingOptions)
@@ -118,8 +118,8 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         _knit_rules(settings.knit),
         settings.RAG,
         {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
-        {role: chosen.limits() for role, chosen in roles.items()} | {"embedding": RequestLimits()},
-        {name: source.as_source(name) for name, source in settings.sources.items()},
+        roles | {"embedding": ModelOptions()},
+        settings.sources,
         embeddings=settings.embeddings,
         storage=settings.storage,
         database=settings.database,

@@ -1,24 +1,20 @@
-"""Define the tables of `config.toml`: keys, defaults and descriptions.
-
-Without pydantic, because most runs read no settings, and importing it takes longer than most filters run.
-`settings.config` validates them with pydantic: field metadata are arguments of `Field`. A field without description is
-no key of the file.
-"""
+"""Define the tables of `config.toml`: keys, defaults and descriptions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, is_dataclass
 from ipaddress import ip_network
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from ..arguments import Checked, key, keys_of, matching
 from ..files.gitignore import pattern_problem
 from ..markdown.blocks import Spelling
 from ..markdown.visibility import KnitRules
-from ..models.addresses import TRUST_VARIABLE
+from ..models.addresses import HOST, TRUST_VARIABLE, Url
 from ..models.names import DEFAULT, PURPOSES
-from ..models.sources import EXTRA_PARAMETERS, ModelSource, RequestLimits, Sampling
+from ..models.sources import ModelOptions, ModelSource
 
 CONFIG_NAME = "config.toml"
 PREFIX = "LMM_"
@@ -30,87 +26,46 @@ _NO_SETTINGS = ("LMM_INNER", IN_COURSE, TOKEN_VARIABLE, TRUST_VARIABLE)
 SizeUnit = Literal["characters", "tokens"]
 Keys = tuple[str, ...]  # a value's path: ("RAG", "questions"), ("sources", "lab", "base_url")
 _Texts = tuple[str, ...]
-_Check = Callable[[str], str]  # returns a text's fault, or ""
-_HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 
 
-def key(default: Any, description: str, check: _Check | None = None, **rules: Any) -> Any:
-    """Return a field for a key of the file.
-
-    check: of the text, or of each
-    rules: of pydantic's `Field`, like `ge`"""
-    return field(default=default, metadata={"description": description, "check": check, **rules})
+# Checks
 
 
-def keys_of(table: type) -> dict[str, Field[Any]]:
-    """Return a table's fields that are keys of the file."""
-    return {item.name: item for item in fields(table) if "description" in item.metadata}
-
-
-# Checks. None repeats the text, which may be a misplaced key.
-
-
-def _matching(pattern: str, meaning: str) -> _Check:
-    """Return a check for empty texts or matches of a pattern. meaning: of such texts."""
-    return lambda text: "" if not text or re.fullmatch(pattern, text) else f"should be {meaning}"
-
-
-_URL = _matching(
-    # Clients differ in how they read `\\` and white space in an address.
-    rf"(?i:https?)://{_HOST}(?::[0-9]{{1,5}})?(?:/[!-\"$->@-\[\]-~]*)?",
-    "an address that begins with http:// or https://, without user, password, `?` or `#`",
-)
-_VARIABLE = _matching("[A-Z_][A-Z0-9_]*", "the name of an environment variable (A-Z, 0-9, _), never the key itself")
-_LANGUAGE = _matching(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}", 'the code of a language ("en", "de-CH")')
-_PAGE = _matching(
+_LANGUAGE = matching(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}", 'the code of a language ("en", "de-CH")')
+_PAGE = matching(
     r"https?://[!-~]+|(?!.*\.\.)[\w.][\w./ -]*(?:#[\w.-]+)?",
     "an address (https://example.org/privacy) or a page of the site (privacy.html)",
 )
-_COLOR = _matching("#[0-9A-Fa-f]{6}|[a-z]+", 'a colour like "#7a1f5c" or "teal"')
-_ORIGIN = _matching(
-    rf"null|https?://{_HOST}(?::[0-9]{{1,5}})?", "a site like https://course.example.org (or null), without a path"
+_Page = Annotated[str, _PAGE]
+_COLOR = matching("#[0-9A-Fa-f]{6}|[a-z]+", 'a colour like "#7a1f5c" or "teal"')
+_Hosts = tuple[Annotated[str, matching(HOST, "a name without scheme, port and path")], ...]
+_ORIGIN = matching(
+    rf"null|https?://(?:{HOST})(?::[0-9]{{1,5}})?", "a site like https://course.example.org (or null), without a path"
 )
+# Only shells expand `~`: it could become a project's folder of that name
+_Folder = Annotated[str, matching("(?s)[^~].*", "a folder in the project: `~` does not mean the home folder here")]
+_Origins = tuple[Annotated[str, _ORIGIN], ...]
 
 
-def _folder(path: str) -> str:
-    """Refuse `~`, which only shells expand: it could become a project's folder of that name."""
-    return "should be a folder in the project: `~` does not mean the home folder here" if path.startswith("~") else ""
+def _check_pattern(pattern: str) -> str:
+    if problem := pattern_problem(pattern):
+        raise ValueError(problem)
+    return pattern
 
 
-def _network(address: str) -> str:
+def _check_network(address: str) -> str:
     try:
         ip_network(address)
     except ValueError:
-        return "should be an address like 10.0.0.7 or 10.0.0.0/24"
-    return ""
+        raise ValueError("should be an address like 10.0.0.7 or 10.0.0.0/24") from None
+    return address
+
+
+_Patterns = tuple[Annotated[str, Checked(_check_pattern)], ...]
+_Networks = tuple[Annotated[str, Checked(_check_network)], ...]
 
 
 # The tables
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """A language model and requests to it: `[major]`, `[minor]`, `[aux]`."""
-
-    model: str = key(DEFAULT, '"source/model", a source alone ("openai"), or "default"')
-    timeout: float = key(60.0, "seconds for one request", gt=0, allow_inf_nan=False)
-    max_retries: int = key(2, "further attempts after a request that failed", ge=0)
-    max_concurrency: int = key(16, "requests at the same time", ge=1)
-    context_tokens: int = key(100_000, "most tokens that a chat or an edit sends; less for small models", ge=1000)
-    max_tokens: int = key(0, "most tokens of a reply; 0: depends on the task", ge=0)
-    temperature: float = key(-1.0, "0 to 2: how freely replies are worded; -1: the server's default", ge=-1, le=2)
-    extra: Mapping[str, Any] = field(
-        default_factory=dict, metadata={"description": "further parameters of the provider: { top_p = 0.9 }"}
-    )
-
-    def __post_init__(self) -> None:
-        if other := sorted(self.extra.keys() - EXTRA_PARAMETERS):
-            raise ValueError(f"extra may hold {', '.join(sorted(EXTRA_PARAMETERS))}; not {', '.join(other)}")
-
-    def limits(self) -> RequestLimits:
-        """Return the limits and parameters of requests."""
-        sampling = Sampling(self.max_tokens, self.temperature if self.temperature >= 0 else None, self.extra)
-        return RequestLimits(self.timeout, self.max_retries, self.max_concurrency, self.context_tokens, sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +123,8 @@ class KnitOptions:
 class FilePatterns:
     """The documents of the project's folders: `[files]`. Patterns start from the project's root."""
 
-    include: _Texts = key((), "patterns as in .gitignore: documents to take; [] for the default", pattern_problem)
-    exclude: _Texts = key((), "patterns as in .gitignore: documents to leave out", pattern_problem)
+    include: _Patterns = key((), "patterns as in .gitignore: documents to take; [] for the default")
+    exclude: _Patterns = key((), "patterns as in .gitignore: documents to leave out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,33 +135,8 @@ class SiteOptions:
     author: str = key("", "named at the foot of each page")
     date: str = key("", "shown beside the author, as written")
     footer: str = key("", "further text at the foot of each page, such as a licence")
-    favicon: str = key("", 'a picture in the course: "figures/icon.svg"', _folder)
-    color: str = key("", 'of links and the head: "#7a1f5c"', _COLOR)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """A server that speaks the OpenAI protocol: `[sources.NAME]`.
-
-    file: the config.toml that names the server or the variable; server_file: the one that names the server; "" if
-    the person does. `models.addresses` uses them to decide where a key may go."""
-
-    base_url: str = field(metadata={"description": "its address, with http:// or https://", "check": _URL})
-    key_variable: str = key(
-        "",
-        "the NAME of the environment variable that holds the key",
-        _VARIABLE,
-    )
-    chat_model: str = key("", "the chat model to use if none is named")
-    embedding_model: str = key("", "the embedding model to use if none is named")
-    file: str = ""
-    server_file: str = ""
-
-    def as_source(self, name: str) -> ModelSource:
-        """Return the source that requests are sent to."""
-        models = (self.chat_model, self.embedding_model)
-        files = (self.file, self.server_file)
-        return ModelSource(name, self.base_url, self.key_variable, *models, *files)
+    favicon: _Folder = key("", 'a picture in the course: "figures/icon.svg"')
+    color: Annotated[str, _COLOR] = key("", 'of links and the head: "#7a1f5c"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +159,8 @@ class StorageOptions:
 
     file: the config.toml that names the server, "" if the person does"""
 
-    folder: str = key(".lmm/index", "folder of the index, from the project's root", _folder, min_length=1)
-    url: str = key("", "address of a Qdrant server; if given, the folder is not used", _URL)
+    folder: _Folder = key(".lmm/index", "folder of the index, from the project's root", min_length=1)
+    url: Url = key("", "address of a Qdrant server; if given, the folder is not used")
     port: int = key(0, "port of the server, if its address has none; 0: 6333", ge=0, le=65535)
     memory: bool = key(False, "keep the index in memory, for this run only")
     timeout: float = key(30.0, "seconds for one request to the server", gt=0, allow_inf_nan=False)
@@ -288,12 +218,10 @@ class ServeOptions:
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "text before the first question", max_length=1000)
-    language: str = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": of the first page', _LANGUAGE)
-    origins: _Texts = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"', _ORIGIN)
-    hosts: _Texts = key(
-        (), 'names by which it is reached: "ask.example.org"', _matching(_HOST, "a name without scheme, port and path")
-    )
-    proxies: _Texts = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which say who asks", _network)
+    language: Annotated[str, _LANGUAGE] = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": of the first page')
+    origins: _Origins = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"')
+    hosts: _Hosts = key((), 'names by which it is reached: "ask.example.org"')
+    proxies: _Networks = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which say who asks")
     rate: int = key(20, "questions a minute from one address", ge=1)
     concurrency: int = key(50, "answers, and requests to a model, at the same time", ge=1)
     timeout: float = key(120.0, "seconds for an answer", gt=0, allow_inf_nan=False)
@@ -301,7 +229,9 @@ class ServeOptions:
         "off", "what to record for `lmm asked`, without names; the pages say so"
     )
     keep_days: int = key(365, "days until a recording is deleted", ge=1, le=36_500)
-    privacy: str = key("", "more about the recording: an address, or a page of the site", _PAGE, max_length=1000)
+    privacy: Annotated[str, _PAGE] = key(
+        "", "more about the recording: an address, or a page of the site", max_length=1000
+    )
     empty: str = ""
     too_long: str = ""
     max_question: int = 2000
@@ -332,7 +262,7 @@ class ConfigTables:
     knit: KnitOptions = key(KnitOptions(), "what is left out of the lecture notes")
     files: FilePatterns = key(FilePatterns(), "which documents of a folder are taken")
     site: SiteOptions = key(SiteOptions(), "the site made without Quarto")
-    sources: Mapping[str, SourceOptions] = field(
+    sources: Mapping[str, ModelSource] = field(
         default_factory=dict, metadata={"description": "servers of models, beside those that are known"}
     )
     embeddings: EmbeddingOptions = key(EmbeddingOptions(), "the model that makes vectors of texts")
@@ -357,7 +287,7 @@ def is_setting(variable: str) -> bool:
 def table_class(section: str) -> type | None:
     """Return a table's class by name; for `sources`, of one source."""
     if section == "sources":
-        return SourceOptions
+        return ModelSource
     default = SECTIONS[section].default if section in SECTIONS else None
     return type(default) if is_dataclass(default) else None
 

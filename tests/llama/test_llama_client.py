@@ -10,7 +10,7 @@ from lmm_core.errors import CutOffError, ModelError
 from lmm_core.models.chat import ChatMessage, Request, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.sources import ModelSource, RequestLimits
+from lmm_core.models.sources import ModelOptions, ModelSource
 from tests.llama_server import CONTEXT, NAME, SOON
 
 pytestmark = pytest.mark.model
@@ -31,7 +31,7 @@ def asked(text, schema=None, max_tokens=24):
 
 
 def chat_at(server, timeout=300):
-    limits = RequestLimits(timeout=timeout, max_retries=0)
+    limits = ModelOptions(timeout=timeout, max_retries=0)
     return OpenAIChat(ModelName("test", NAME), ModelSource("test", server.url), limits)
 
 

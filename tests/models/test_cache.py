@@ -16,7 +16,7 @@ from lmm_core.models.cache import Cache, CacheSize
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.sources import ModelSource, RequestLimits
+from lmm_core.models.sources import ModelOptions, ModelSource
 from tests.commands import write
 from tests.model_server import ModelServer
 
@@ -44,7 +44,7 @@ class Asked(Asker):
     def __init__(self, server, cache, model="m"):
         source = ModelSource("test", server.url, "TEST_API_KEY")
         self.warnings = []
-        chat = OpenAIChat(ModelName("test", model), source, RequestLimits(max_retries=0))
+        chat = OpenAIChat(ModelName("test", model), source, ModelOptions(max_retries=0))
         super().__init__(chat, cache, self.warnings.append)
 
     def answer(self, text="What is a mean?", read=str, **more):

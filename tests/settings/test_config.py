@@ -14,7 +14,7 @@ import pytest
 
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.visibility import configured_types
-from lmm_core.models.sources import ModelSource, RequestLimits, Sampling, known_sources
+from lmm_core.models.sources import ModelOptions, ModelSource, Sampling, known_sources
 from lmm_core.settings.config import ConfigSettings, default_text, explain
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, for_document, load_project, model_name
@@ -304,7 +304,7 @@ def test_a_project_has_what_the_file_says():
     assert (project.root, project.spelling, project.opts) == (Path.cwd(), "native", ScanOpts(titles=True))
     assert "solution" in project.rules.div_types
     assert project.rules.keep == {"topic"}
-    assert project.requests["minor"] == RequestLimits(5.0, 0, 1)
+    assert project.requests["minor"] == ModelOptions(timeout=5.0, max_retries=0, max_concurrency=1)
     assert RemoteSource(project.storage.url, project.storage.port).address == "http://localhost:7"
     assert project.storage.file  # the file has a say in where a key would go
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ModelError
 from ..names import ModelName
 from ..openai.client import explain, open_client, require_key
-from ..sources import ModelSource, RequestLimits
+from ..sources import ModelOptions, ModelSource
 from .embedder import WORDS_ALONE, batches
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ class OpenAIEmbedder:
 
     window = WINDOW
 
-    def __init__(self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None) -> None:
+    def __init__(self, name: ModelName, source: ModelSource, limits: ModelOptions | None = None) -> None:
         self.name = str(name)
         self.space = f"{name}@{source.base_url}"  # the same name may be another model elsewhere
         self._answered = False
-        self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
+        self._model, self._source, self._limits = name.model, source, limits or ModelOptions()
         self._key = require_key(name, source, WORDS_ALONE)
         self._client: AsyncOpenAI | None = None
 

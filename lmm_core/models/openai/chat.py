@@ -14,7 +14,7 @@ from ...logging import counted
 from ..chat import Reply, Request, Show, Usage, count_reply
 from ..names import ModelName
 from ..replies import UnwrappedStream, may_think_untagged, thinks, unwrap
-from ..sources import ModelSource, RequestLimits
+from ..sources import ModelOptions, ModelSource
 from ..tokens import count_tokens
 from .client import (
     PATH,
@@ -98,13 +98,13 @@ class OpenAIChat:
     ended requests, or None; warn: called for a parameter that cannot be sent."""
 
     def __init__(
-        self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None,
+        self, name: ModelName, source: ModelSource, limits: ModelOptions | None = None,
         warn: Callable[[str], None] = lambda message: None,
     ) -> None:  # fmt: skip
         self.name, self.server = str(name), source.base_url
         self.usage = Usage()
         self.stopped: ModelError | None = None
-        self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
+        self._model, self._source, self._limits = name.model, source, limits or ModelOptions()
         self._key = require_key(name, source)
         self._client: AsyncOpenAI | None = None
         self._slots: asyncio.Semaphore | None = None

@@ -11,7 +11,7 @@ from ...errors import CutOffError, ModelError
 from ..addresses import doubt_environment, is_address, shown_address, usable_environment
 from ..chat import ChatMessage, ToolCall
 from ..names import ModelName
-from ..sources import ModelSource, RequestLimits
+from ..sources import ModelOptions, ModelSource
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI, AsyncStream
@@ -50,7 +50,7 @@ def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MOD
     return key
 
 
-def open_client(source: ModelSource, key: str, limits: RequestLimits) -> AsyncOpenAI:
+def open_client(source: ModelSource, key: str, limits: ModelOptions) -> AsyncOpenAI:
     """Return a client that sends to a source's host only. Raise ModelError for an invalid address or an unusable
     proxy."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient

@@ -15,7 +15,7 @@ from lmm_core.models.chat import Asker
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
-from lmm_core.models.sources import ModelSource, RequestLimits
+from lmm_core.models.sources import ModelOptions, ModelSource
 from tests.model_server import ModelServer
 from tests.strategies import markdown
 
@@ -80,7 +80,7 @@ def server(monkeypatch):
 
 def annotator_of(server, cache=None):
     chat = OpenAIChat(
-        ModelName("test", "m"), ModelSource("test", server.url, "TEST_API_KEY"), RequestLimits(max_retries=0)
+        ModelName("test", "m"), ModelSource("test", server.url, "TEST_API_KEY"), ModelOptions(max_retries=0)
     )
     return ModelAnnotator(Asker(chat, cache))
 

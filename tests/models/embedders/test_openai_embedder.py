@@ -10,14 +10,14 @@ from lmm_core.errors import ModelError
 from lmm_core.models.embedders.embedder import Embedder, batches
 from lmm_core.models.embedders.openai_embedder import MOST_TEXTS, OpenAIEmbedder
 from lmm_core.models.names import ModelName
-from lmm_core.models.sources import ModelSource, RequestLimits
+from lmm_core.models.sources import ModelOptions, ModelSource
 from tests.embedding_server import EmbeddingServer
 
 NAME = ModelName("local", "embedding")
 
 
 def embed(server, texts, **limits):
-    embedder = OpenAIEmbedder(NAME, ModelSource("local", server.url), RequestLimits(max_retries=0, **limits))
+    embedder = OpenAIEmbedder(NAME, ModelSource("local", server.url), ModelOptions(max_retries=0, **limits))
 
     async def work():
         try:

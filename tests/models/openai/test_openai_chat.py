@@ -9,7 +9,7 @@ from lmm_core.errors import ModelError
 from lmm_core.models.chat import ChatMessage, Reply, Request, Usage, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
+from lmm_core.models.sources import ModelOptions, ModelSource, known_sources
 from tests.model_server import ModelServer, completion
 
 KEY = "sk-secret-0123456789"
@@ -33,7 +33,7 @@ def asked(text="What is a mean?", schema=None):
 
 def chat_at(url, variable="TEST_API_KEY", **limits):
     limits = {"timeout": 10, "max_retries": 0} | limits
-    return OpenAIChat(ModelName("test", "m"), ModelSource("test", url, variable), RequestLimits(**limits))
+    return OpenAIChat(ModelName("test", "m"), ModelSource("test", url, variable), ModelOptions(**limits))
 
 
 def answers(chat, *requests):

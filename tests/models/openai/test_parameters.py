@@ -9,7 +9,7 @@ from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker, ChatMessage, Request, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import THOUGHTS, OpenAIChat
-from lmm_core.models.sources import ModelSource, RequestLimits, Sampling
+from lmm_core.models.sources import ModelOptions, ModelSource, Sampling
 from tests.model_server import ModelServer, completion
 
 UNSUPPORTED = (
@@ -26,7 +26,7 @@ def asked(text="What is a mean?", **parts):
 
 
 def asker_at(server, warn=print, cache=None, **sampling):
-    limits = RequestLimits(timeout=10, max_retries=0)
+    limits = ModelOptions(timeout=10, max_retries=0)
     chat = OpenAIChat(ModelName("test", "m"), ModelSource("test", server.url), limits, warn)
     return Asker(chat, cache, sampling=Sampling(**sampling))
 

@@ -8,7 +8,7 @@ from lmm_core.errors import ModelError
 from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.sources import RequestLimits, known_sources
+from lmm_core.models.sources import ModelOptions, known_sources
 from tests.model_server import ModelServer
 
 REQUEST = Request((ChatMessage("user", "Hello?"),))
@@ -21,7 +21,9 @@ def ask(server, monkeypatch, shown, timeout=60, request=REQUEST):
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
     async def talk():
-        model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"], RequestLimits(timeout, max_retries=0))
+        model = OpenAIChat(
+            ModelName("openai", "m"), known_sources({})["openai"], ModelOptions(timeout=timeout, max_retries=0)
+        )
         try:
             return await model.reply(request, shown.append)
         finally:
