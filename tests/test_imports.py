@@ -44,7 +44,7 @@ MOST_MODULES = 12
 # Lines, blank ones included, and a tenth: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "api": 223,
-    "arguments": 64,
+    "arguments": 90,
     "cli": 4735,
     "course": 1274,
     "crawl": 1106,
