@@ -17,7 +17,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from .errors import LmmError, ReportedError
 
@@ -217,3 +217,15 @@ def as_json(value: Any, indent: int | None = None) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 file`, `2 files`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+class Progress(Protocol):
+    """A receiver of progress, in sections or pages."""
+
+    def expect(self, count: int) -> None:
+        """Add to the expected total."""
+        ...
+
+    def advance(self) -> None:
+        """Count one as done."""
+        ...

@@ -17,10 +17,9 @@ from typing import Any
 
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, is_inside
-from ..logging import ListLogger, LoggerBase, Report, counted, report_failure
+from ..logging import ListLogger, LoggerBase, Progress, Report, counted, report_failure
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
-from ..scan.rag import Progress
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
 from ..settings.tables import IN_COURSE

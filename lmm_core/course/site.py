@@ -22,12 +22,11 @@ from urllib.parse import quote, unquote, urlsplit
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, SUFFIXES, is_document, is_inside
 from ..installation import packaged_pandoc
-from ..logging import LoggerBase, in_file
+from ..logging import LoggerBase, Progress, in_file
 from ..quarto.after_render import shown_pages, write_site_box
 from ..quarto.html import element_text, parse_html
 from ..quarto.pages import Page
 from ..scan.knit import LEFT_OUT
-from ..scan.rag import Progress
 from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
 from ..settings.tables import SiteOptions

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_TAG = re.compile(r"(<[!/?a-zA-Z][^<>]*>)")  # grouped, so that split returns tags as well
-_MARKS = re.compile(r"<!--|-->|<!\[CDATA\[|\]\]>")
+_TAG = re.compile(r"(<[!/?a-zA-Z][^<>]*+>)")  # grouped, so that split returns tags as well
+_MARKS = ("<!--", "-->", "<![CDATA[", "]]>")
 _VALUE = re.compile(r"=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # beyond Unicode
 
@@ -23,7 +23,9 @@ def strip_tags(source: str) -> str:
     for _ in range(2):  # twice, because feeds contain escaped pages
         if "<" not in source and "&" not in source:
             break
-        pieces = _TAG.split(_MARKS.sub(" ", source))
+        for mark in _MARKS:
+            source = source.replace(mark, " ")
+        pieces = _TAG.split(source)
         sentences = [value for tag in pieces[1::2] if "=" in tag for value in _sentences(tag)]
         source = unescape_html("\n".join([" ".join(pieces[::2]), *sentences]))
     return source

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..markdown.blocks import (
     Block,
@@ -25,8 +24,7 @@ from ..markdown.visibility import KnitRules, close_parts, parts_and_cuts, verdic
 from .knit import slug
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePiece:
+class SourcePiece(NamedTuple):
     """A piece of a document; `line` counts from 1."""
 
     line: int

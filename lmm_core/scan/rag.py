@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import MarkdownError, ModelError
-from ..logging import ConsoleLogger, LoggerBase, counted
+from ..logging import ConsoleLogger, LoggerBase, Progress, counted
 from ..markdown.blocks import Block, Spelling, header_content, serialize_blocks
 from ..markdown.edits import RestoredBlocks, broken_edits, restore_originals
 from ..markdown.metadata.body import DELETED
@@ -38,18 +38,6 @@ from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spel
 NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY, or name a model in config.toml"
 _LINES_SHOWN = 5
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-
-
-class Progress(Protocol):
-    """A receiver of progress, in sections."""
-
-    def expect(self, count: int) -> None:
-        """Add sections to the expected total."""
-        ...
-
-    def advance(self) -> None:
-        """Count a section as done."""
-        ...
 
 
 def scan_rag(

@@ -186,7 +186,8 @@ def _join_values(base: Any, over: Any) -> Any:
 
 
 def _first(folder: Path, names: Sequence[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+    paths = (os.path.join(folder, name) for name in names)  # noqa: PTH118 (for every page; `Path` takes twice as long)
+    return next((Path(path) for path in paths if os.path.isfile(path)), None)  # noqa: PTH113
 
 
 def read_yaml(file: Path) -> dict[str, Any]:

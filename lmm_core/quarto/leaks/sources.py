@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class SourceDocument:
 
     def secrets(self) -> list[Secret]:
         """Return the hidden pieces, all of a hidden document."""
-        pieces = [replace(piece, is_out=True) for piece in self.pieces] if self.is_hidden else self.pieces
+        pieces = [piece._replace(is_out=True) for piece in self.pieces] if self.is_hidden else self.pieces
         return [Secret(self.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
 
     def names(self) -> list[str]:

@@ -128,26 +128,21 @@ class Index:
 
     def __init__(self) -> None:
         self.secrets: dict[Needle, list[int]] = {}
-        self._heads: set[str] = set()  # first letters, to skip most positions quickly
-        self._needles: dict[str, list[Needle]] = {}  # by first LONG letters, or all if shorter
-        self._sizes: set[int] = set()  # of these keys
+        self._needles: dict[str, list[Needle]] = {}  # by their first SHORT letters
 
     def add(self, secret: int, needles: Iterable[Needle]) -> None:
         for needle in needles:
             if needle not in self.secrets:
-                self._heads.add(needle.letters[:SHORT])
-                self._needles.setdefault(start := needle.letters[:LONG], []).append(needle)
-                self._sizes.add(len(start))
+                self._needles.setdefault(needle.letters[:SHORT], []).append(needle)
             self.secrets.setdefault(needle, []).append(secret)
 
     def find(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield positions and needles in a text."""
-        letters, heads = stream.letters, self._heads
-        for at in [at for at in stream.starts if letters[at : at + SHORT] in heads] if heads else ():
-            for size in self._sizes:
-                for needle in self._needles.get(letters[at : at + size], ()):
-                    if stream.fits(needle, at):
-                        yield at, needle
+        letters, needles = stream.letters, self._needles
+        for at in [at for at in stream.starts if letters[at : at + SHORT] in needles] if needles else ():
+            for needle in needles[letters[at : at + SHORT]]:
+                if stream.fits(needle, at):
+                    yield at, needle
 
 
 def find_needles(text: str) -> Iterator[Needle]:

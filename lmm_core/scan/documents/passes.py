@@ -9,7 +9,7 @@ from pathlib import Path
 from ...arguments import validated
 from ...errors import MarkdownError, ModelError
 from ...files.outputs import MARKDOWN, check_output, write_output
-from ...logging import ConsoleLogger, LoggerBase, in_file
+from ...logging import ConsoleLogger, LoggerBase, Progress, in_file
 from ...markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
 from ...markdown.edits import broken_edits
 from ...markdown.files import MarkdownFile, read_markdown, write_markdown
@@ -25,7 +25,7 @@ from ...settings.quarto_inputs import included_finder
 from ...settings.tables import ScanOpts
 from ..header import report_errors, scan
 from ..knit import knit
-from ..rag import PlannedRequest, Progress, RagRun, Tally
+from ..rag import PlannedRequest, RagRun, Tally
 from .document import docid_of, new_rag_run, project_of, reporting
 
 USUAL_REPLY = 120  # tokens of five questions and a summary by a small model
