@@ -314,7 +314,7 @@ def _embedder(project: Project, models: Models, identity: Mapping[str, Any], rea
     from ..models.cache import Cache
     from ..models.embedders.embedder import CachedEmbedder
 
-    return CachedEmbedder(embedder, Cache(), models.warn, project.requests["embedding"].max_concurrency)
+    return CachedEmbedder(embedder, Cache(), models.warn, project.requests("embedding").max_concurrency)
 
 
 def _sparse(project: Project) -> Bm25Encoder:

@@ -37,7 +37,7 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
         return False
     try:
         asker = models.asker(project := load_project(opened.path), "major")
-        request, left_out = make_request(opened.llmd, entry, project.requests["major"].context_tokens)
+        request, left_out = make_request(opened.llmd, entry, project.requests("major").context_tokens)
         if left_out:
             logger.warning(
                 f"the conversation is too long for the model (context_tokens): {_name_entries(left_out)} not sent",

@@ -353,8 +353,8 @@ def make_conversation(
     asker = models.asker(project, "major") if chats else None
     queries, reranker = _queries(project, models, chats), _reranker(project, models, chats)
     retriever = Retriever(library, queries, reranker, models.warn, patience)
-    tokens = max(project.requests["major"].context_tokens - ROOM_FOR_REPLY, 0)
-    prompt = own_prompt("answer", project.prompts)
+    tokens = max(project.requests("major").context_tokens - ROOM_FOR_REPLY, 0)
+    prompt = own_prompt("answer", project.templates)
     tools = tools if asker else None
     return Conversation(retriever, asker, tools, ask.budget, ask.tool_calls, tokens, prompt=prompt)
 

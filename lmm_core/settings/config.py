@@ -36,7 +36,7 @@ from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, section_k
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
 
 
-class ConfigSettings(BaseSettings, ConfigTables):
+class ConfigSettings(BaseSettings, ConfigTables):  # type: ignore[misc]  # one frozen, the other not
     """The settings of LM markdown and of LM markdown for education.
 
     The tables are arguments: dictionaries, whose texts are converted ('5' to 5), or objects; `storage` also as

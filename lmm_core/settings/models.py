@@ -64,7 +64,7 @@ class Models:
                 self._announced.add(name)
                 address = shown_address(source.base_url)
                 ConsoleLogger().info(f"annotating with {name}: what is annotated is sent to {address}")
-            return ModelAnnotator(asker, project.prompts)
+            return ModelAnnotator(asker, project.templates)
 
         return LazyAnnotator(str(name), open_annotator)
 
@@ -80,7 +80,7 @@ class Models:
         from ..models.cache import Cache
         from ..models.chat import Asker
 
-        limits = project.requests[role]
+        limits = project.requests(role)
         model = self._model(name, self.source(project, name), limits)
         for asker in self._askers:
             if asker.model is model and asker.sampling == limits.sampling:
@@ -99,7 +99,7 @@ class Models:
             return FastEmbedder(name, project.root)
         from ..models.embedders.openai_embedder import OpenAIEmbedder
 
-        return OpenAIEmbedder(name, self.source(project, name), project.requests["embedding"])
+        return OpenAIEmbedder(name, self.source(project, name), project.requests("embedding"))
 
     def source(self, project: Project, name: ModelName) -> ModelSource:
         """Return a model's source. Warn once if a file replaces the server of one of our sources."""

@@ -20,22 +20,8 @@ from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ROLES, ModelName, choose_model, is_default, leads_outside, parse_name
-from ..models.sources import ModelOptions, ModelSource, known_sources
-from .tables import (
-    CONFIG_NAME,
-    AskOptions,
-    DatabaseOptions,
-    EmbeddingOptions,
-    FilePatterns,
-    KnitOptions,
-    PromptFiles,
-    ScanOpts,
-    ServeOptions,
-    SiteOptions,
-    SplitOpts,
-    StorageOptions,
-    is_setting,
-)
+from ..models.sources import ModelOptions, known_sources
+from .tables import CONFIG_NAME, SECTIONS, ConfigTables, FilePatterns, KnitOptions, PromptFiles, ScanOpts, is_setting
 
 if TYPE_CHECKING:
     from .config import ConfigSettings
@@ -46,38 +32,30 @@ ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "s
 _RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in keys_of(ScanOpts)}
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
-    """The settings of a project.
+@dataclass(frozen=True)
+class Project(ConfigTables):
+    """The settings of a project: the tables of its configuration, and what follows from them.
 
-    spelling: of new blocks in a document without any
     rules: for omitting parts of the notes
-    opts: annotations
     models: names by role (`default`, `source` or `source/model`)
-    requests: limits by role
-    sources: configured
     system: message for chats and edits, "" for ours
-    synonyms: by name
-    prompts: custom templates by name; the rest: tables of the configuration"""
+    templates: custom prompts by name"""
 
     root: Path
-    spelling: Spelling = "div"
     rules: KnitRules = field(default_factory=KnitRules)
-    opts: ScanOpts = field(default_factory=ScanOpts)
     models: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, DEFAULT))
-    requests: dict[str, ModelOptions] = field(default_factory=lambda: dict.fromkeys(ROLES, ModelOptions()))
-    sources: dict[str, ModelSource] = field(default_factory=dict)
     system: str = ""
-    embeddings: EmbeddingOptions = field(default_factory=EmbeddingOptions)
-    storage: StorageOptions = field(default_factory=StorageOptions)
-    database: DatabaseOptions = field(default_factory=DatabaseOptions)
-    split: SplitOpts = field(default_factory=SplitOpts)
-    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    ask: AskOptions = field(default_factory=AskOptions)
-    serve: ServeOptions = field(default_factory=ServeOptions)
-    files: FilePatterns = field(default_factory=FilePatterns)
-    site: SiteOptions = field(default_factory=SiteOptions)
-    prompts: Mapping[str, str] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
+
+    def requests(self, role: str) -> ModelOptions:
+        """Return the options of requests to the model of a role."""
+        return {"major": self.major, "minor": self.minor, "aux": self.aux}.get(role, ModelOptions())
+
+    @property
+    def synonyms(self) -> dict[str, tuple[str, ...]]:
+        """Return other names by name."""
+        names = self.retrieve.synonyms.items()
+        return {name: (others,) if isinstance(others, str) else others for name, others in names}
 
 
 # Reading
@@ -111,28 +89,13 @@ def project_from(config: ConfigSettings | Project | None) -> Project:
 
 
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
+    tables: dict[str, Any] = {name: getattr(settings, name) for name in SECTIONS}
+    tables["files"] = _without_prompts(settings.files, settings.prompts)
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
+    models = {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model}
     return Project(
-        root,
-        settings.spelling,
-        _knit_rules(settings.knit),
-        settings.RAG,
-        {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
-        roles | {"embedding": ModelOptions()},
-        settings.sources,
-        embeddings=settings.embeddings,
-        storage=settings.storage,
-        database=settings.database,
-        split=settings.split,
-        synonyms={
-            name: (names,) if isinstance(names, str) else names for name, names in settings.retrieve.synonyms.items()
-        },
-        ask=settings.ask,
-        serve=settings.serve,
-        files=_without_prompts(settings.files, settings.prompts),
-        site=settings.site,
-        prompts=_own_prompts(settings.prompts, root),
-    )
+        root, _knit_rules(settings.knit), models, templates=_own_prompts(settings.prompts, root), **tables
+    )  # fmt: skip
 
 
 def _without_prompts(files: FilePatterns, prompts: PromptFiles) -> FilePatterns:
@@ -233,22 +196,18 @@ def _with_system(project: Project, _key: str, value: Any) -> Project:
 
 def _with_annotations(project: Project, _key: str, value: Any) -> Project:
     """Apply a list of annotations, or a mapping like the table [RAG]. A list keeps the numbers of words."""
-    if isinstance(value, dict):
-        options = {ANNOTATIONS.get(str(key), str(key)): option for key, option in value.items()}
-        for key, option in options.items():
-            if key not in _RAG_KEYS or type(option) is not type(_RAG_KEYS[key]) or option < 0:
-                allowed = f"true or false for {', '.join(_RAG_KEYS)}, or a number of words for the thresholds"
-                raise ConfigError(f"`{key}: {option!r:.60}`: should be {allowed}")
-        return replace(project, opts=replace(project.opts, **options))
-    allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none), or a mapping of {', '.join(_RAG_KEYS)}"
-    names = [_text(name, allowed).strip().lower() for name in (value if isinstance(value, list) else [value])]
-    if unknown := [name for name in names if name not in ANNOTATIONS]:
-        raise ConfigError(f"should be {allowed}, not {unknown[0]!r:.60}")
-    chosen = {ANNOTATIONS[name] for name in names}
-    opts = replace(
-        project.opts, titles="titles" in chosen, questions="questions" in chosen, summaries="summaries" in chosen
-    )
-    return replace(project, opts=opts)
+    if not isinstance(value, dict):
+        allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none), or a mapping of {', '.join(_RAG_KEYS)}"
+        names = [_text(name, allowed).strip().lower() for name in (value if isinstance(value, list) else [value])]
+        if unknown := [name for name in names if name not in ANNOTATIONS]:
+            raise ConfigError(f"should be {allowed}, not {unknown[0]!r:.60}")
+        value = dict.fromkeys(ANNOTATIONS.values(), False) | dict.fromkeys(names, True)
+    options = {ANNOTATIONS.get(str(key), str(key)): option for key, option in value.items()}
+    for key, option in options.items():
+        if key not in _RAG_KEYS or type(option) is not type(_RAG_KEYS[key]) or option < 0:
+            allowed = f"true or false for {', '.join(_RAG_KEYS)}, or a number of words for the thresholds"
+            raise ConfigError(f"`{key}: {option!r:.60}`: should be {allowed}")
+    return replace(project, RAG=replace(project.RAG, **options))
 
 
 def _text(value: Any, allowed: str) -> str:

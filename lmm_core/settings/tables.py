@@ -247,7 +247,7 @@ class ServeOptions:
 # The file
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class ConfigTables:
     """The tables of the file."""
 

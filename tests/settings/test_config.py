@@ -301,10 +301,10 @@ def test_a_project_has_what_the_file_says():
         "[minor]\ntimeout = 5\nmax_retries = 0\nmax_concurrency = 1\n[storage]\nurl = 'http://localhost'\nport = 7\n"
     )
     project = load_project(Path("sub/notes.md"))
-    assert (project.root, project.spelling, project.opts) == (Path.cwd(), "native", ScanOpts(titles=True))
+    assert (project.root, project.spelling, project.RAG) == (Path.cwd(), "native", ScanOpts(titles=True))
     assert "solution" in project.rules.div_types
     assert project.rules.keep == {"topic"}
-    assert project.requests["minor"] == ModelOptions(timeout=5.0, max_retries=0, max_concurrency=1)
+    assert project.requests("minor") == ModelOptions(timeout=5.0, max_retries=0, max_concurrency=1)
     assert RemoteSource(project.storage.url, project.storage.port).address == "http://localhost:7"
     assert project.storage.file  # the file has a say in where a key would go
 
@@ -334,23 +334,23 @@ PROJECT = Project(Path())
 )
 def test_a_header_names_models_annotations_and_a_system_message(model):
     project = Project(
-        Path(), opts=ScanOpts(titles=True, summary_threshold=7), models={**PROJECT.models, "minor": "ollama/y"}
+        Path(), RAG=ScanOpts(titles=True, summary_threshold=7), models={**PROJECT.models, "minor": "ollama/y"}
     )
     found = for_document(project, {"title": "T", "model": model})
     assert found.models == {"major": "openai/x", "minor": "ollama/y", "aux": "default", "embedding": "default"}
     assert found.system == "You teach."
-    assert found.opts == ScanOpts(questions=True, summaries=False, titles=False, summary_threshold=7)
+    assert ScanOpts(questions=True, summaries=False, titles=False, summary_threshold=7) == found.RAG
 
 
 def test_a_header_sets_the_options_of_annotations():
-    project = Project(Path(), opts=ScanOpts(summaries=False, questions_threshold=7))
+    project = Project(Path(), RAG=ScanOpts(summaries=False, questions_threshold=7))
     options = {"titles": True, "summary": True, "questions": False, "summary_threshold": 30}
-    found = for_document(project, {"model": {"RAG": options}}).opts
+    found = for_document(project, {"model": {"RAG": options}}).RAG
     wanted = {"titles": True, "summaries": True, "questions": False, "summary_threshold": 30}
     assert found == ScanOpts(questions_threshold=7, **wanted)
     for nothing in ({"RAG": {}}, None, [], {"major": None, "RAG": "default", "system": "default"}):
         assert for_document(project, {"model": nothing}) == project
-    assert not for_document(project, {"model": {"RAG": []}}).opts.questions
+    assert not for_document(project, {"model": {"RAG": []}}).RAG.questions
 
 
 @pytest.mark.parametrize(
@@ -407,7 +407,7 @@ def test_parameters_are_those_of_the_role(monkeypatch):
     config(
         "[major]\nmax_tokens = 700\ntemperature = 0.0\nextra = { top_p = 0.9, stop = ['##'] }\n[minor]\ntemperature = 1\n"
     )
-    sampling = {role: limits.sampling for role, limits in load_project(None).requests.items()}
+    sampling = {role: load_project(None).requests(role).sampling for role in ("major", "minor", "aux")}
     assert sampling["major"] == Sampling(700, 0.0, {"top_p": 0.9, "stop": ["##"]})
     assert sampling["minor"] == Sampling(0, 1.0)
     assert sampling["aux"] == Sampling(0, None, {"top_k": 1})

@@ -146,7 +146,7 @@ def prompts(name: str | None, begin: bool, as_json: bool) -> None:
 def _list_prompts(as_json: bool) -> None:
     from ...models.prompts import KNOWN
 
-    own = project_at(None).prompts
+    own = project_at(None).templates
     rows = [
         {"name": prompt.name, "purpose": prompt.purpose, "fields": dict(prompt.fields), "needed": prompt.needed,
          "own": prompt.name in own}
@@ -164,7 +164,7 @@ def _show_prompt(name: str) -> None:
     from ...models.prompts import as_written
 
     prompt = _known_prompt(name)
-    own = project_at(None).prompts.get(name)
+    own = project_at(None).templates.get(name)
     say(f"{as_written(own) if own else prompt.text}")
 
 

@@ -67,7 +67,7 @@ def _look_over(paths: Sequence[Path], logger: ReportPrinter) -> dict[Path, Overv
     for path, document in documents.items():
         project = project_at(path)
         mistakes = find_mistakes(document, problems[path], replace(project.rules, types=types))
-        overviews[path] = overview(document, [*wrong_settings(document.blocks, project), *mistakes], project.opts)
+        overviews[path] = overview(document, [*wrong_settings(document.blocks, project), *mistakes], project.RAG)
     return overviews
 
 

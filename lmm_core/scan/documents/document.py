@@ -58,7 +58,7 @@ def new_rag_run(
 
     docid, name = (docid_of(path, project.root), path.stem) if path is not None else ("", "")
     return RagRun(
-        project.opts, annotator, project.spelling, project.rules, logger, name=name, docid=docid,
+        project.RAG, annotator, project.spelling, project.rules, logger, name=name, docid=docid,
         is_included=lambda: path is not None and (finder or _is_included)(path),
     )  # fmt: skip
 

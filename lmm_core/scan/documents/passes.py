@@ -124,7 +124,7 @@ class RagWork:
         if not self.asks and annotator.name != STAND_IN_NAME:
             annotator = UnaskedAnnotator(annotator.name)
         run = new_rag_run(project, annotator, file.path, logger, self._is_included)
-        run.opts = replace(self.opts or project.opts, **self.changes)
+        run.opts = replace(self.opts or project.RAG, **self.changes)
         run.refresh, run.progress = self.refresh, self.progress
         self.tallies[file.path] = run.tally
         run.start(blocks)

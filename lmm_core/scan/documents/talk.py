@@ -52,9 +52,9 @@ class DocumentChat:
             talk = Talk(
                 self.models.asker(self.project, "major"),
                 self.project.system,
-                self.project.requests["major"].context_tokens,
-                own_prompt("chat", self.project.prompts),
-                own_prompt("edit", self.project.prompts),
+                self.project.requests("major").context_tokens,
+                own_prompt("chat", self.project.templates),
+                own_prompt("edit", self.project.templates),
             )
         except ModelError as error:
             self.logger.error(f"not asked: {error}")
