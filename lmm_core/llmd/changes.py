@@ -14,7 +14,7 @@ from itertools import islice
 
 from ..errors import LlmdError
 from ..markdown.blocks import BOM, Problem
-from .document import Llmd
+from .document import MISSION, Llmd
 from .editing import UNWRITABLE, add_changelog, plain_mission, remove_file, set_file, set_mission
 from .reply import ParsedReply, Replacement
 
@@ -35,14 +35,14 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """The effect of a reply, none with `problems` (line in the reply).
+    """The effect of a reply, none with `problems`.
 
     document: with the new code context, mission and changelog"""
 
-    changes: tuple[FileChange, ...]
-    mission: str | None
-    changelog: tuple[str, ...]
     document: Llmd
+    changes: tuple[FileChange, ...] = ()
+    mission: str | None = None
+    changelog: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
@@ -58,12 +58,10 @@ def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan
     mission = _mission(problems, llmd, reply.missions)
     changes = tuple(FileChange(path, texts.get(path), new) for path, new in new_texts.items() if new != texts.get(path))
     changelog = tuple(entry.text for entry in reply.changelog)
-    document = llmd
-    if not problems:
-        document = _document(problems, llmd, changes, mission, reply)
+    document = llmd if problems else _document(problems, llmd, changes, mission, reply)
     if problems:
-        return ChangePlan((), None, (), llmd, tuple(sorted(problems, key=lambda problem: problem.line)))
-    return ChangePlan(changes, mission, changelog, document, (), tuple(_warnings(reply, changes)))
+        return ChangePlan(llmd, problems=tuple(sorted(problems, key=lambda problem: problem.line)))
+    return ChangePlan(document, changes, mission, changelog, (), tuple(_warnings(reply, changes)))
 
 
 def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Problem]:
@@ -179,7 +177,7 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement]) -> str | None:
     mission: str | None = None
     for replacement in missions:
-        before = mission if mission is not None else llmd.mission.text if llmd.mission else ""
+        before = mission if mission is not None else llmd.parts[MISSION].text if MISSION in llmd.parts else ""
         search, new = plain_mission("\n".join(replacement.search)), plain_mission("\n".join(replacement.replace))
         current_lines, search_lines = before.split("\n"), search.split("\n")
         if _normalized(current_lines) != _normalized(search_lines):

@@ -17,7 +17,7 @@ from ..scan.documents.talk import keep_unmerged
 from ..scan.requests import REPLY_TOKENS, Screen, ask_model
 from ..settings.models import Models
 from ..settings.project import load_project
-from .document import Llmd, ThreadEntry, parse_llmd, unanswered
+from .document import TOOLS, Llmd, ThreadEntry, parse_llmd, unanswered
 from .editing import UNWRITABLE, append_entry, append_reply, make_llmd
 from .project import open_document
 
@@ -78,10 +78,10 @@ def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[Thre
     for before, entry in pairwise(entries):
         messages += [ChatMessage("assistant", before.assistant)] if before.assistant else []
         messages += [ChatMessage("user", entry.human)]
-    usual_tools = make_llmd("a project").tools
+    usual_tools = make_llmd("a project").parts[TOOLS].text
     values = {
         "document": llmd.text[: llmd.entries[0].start].removeprefix(BOM).strip(),
-        "tools": f"\n\n{usual_tools.text}" if usual_tools and not llmd.tools else "",
+        "tools": "" if TOOLS in llmd.parts else f"\n\n{usual_tools}",
         "left_out": f"(Left out: {_name_entries(left_out)}.)\n\n" if left_out else "",
         "question": messages[0].content,
     }

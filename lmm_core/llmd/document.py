@@ -177,17 +177,11 @@ class ThreadEntry:
 class Llmd:
     """A parsed document; `str(llmd)` is its text, byte for byte.
 
-    Missing parts are None or empty."""
+    parts: by title (`MISSION`), without missing ones"""
 
     text: str
     name: str
-    meta: LlmdPart | None
-    instructions: LlmdPart | None
-    tools: LlmdPart | None
-    mission: LlmdPart | None
-    code: LlmdPart | None
-    log: LlmdPart | None
-    thread: LlmdPart | None
+    parts: Mapping[str, LlmdPart]
     files: Mapping[str, CodeFile]
     changelog: tuple[LlmdPart, ...]
     entries: tuple[ThreadEntry, ...]
@@ -229,16 +223,13 @@ class _DocumentReader:
     def read(self) -> Llmd:
         name = self._name()
         sections = self._sections()
-        texts = {title: self._part(*section) for title, section in sections.items()}
-        meta, instructions, tools = self._meta(*sections[META]) if META in sections else (None, None, None)
+        parts = {title: self._part(*section) for title, section in sections.items()}
+        parts |= self._meta(*sections[META]) if META in sections else {}
         files = self._files(*sections[CODE]) if CODE in sections else {}
         changelog = self._items(*sections[CHANGELOG]) if CHANGELOG in sections else ()
         entries = self._entries(*sections[THREAD]) if THREAD in sections else ()
         problems = tuple(sorted(self.problems, key=lambda problem: problem.line))
-        return Llmd(
-            self.text, name, meta, instructions, tools, texts.get(MISSION), texts.get(CODE), texts.get(CHANGELOG),
-            texts.get(THREAD), files, changelog, entries, problems,
-        )  # fmt: skip
+        return Llmd(self.text, name, parts, files, changelog, entries, problems)
 
     # Sections
 
@@ -271,16 +262,15 @@ class _DocumentReader:
         hint = ". This one has no blank line before it, or comes after the thread" if match else ""
         self._problem(match.start() if match else 0, f"there is no heading `{signs} {title}`{hint}")
 
-    def _meta(self, section: Heading, end: int) -> tuple[LlmdPart | None, LlmdPart | None, LlmdPart | None]:
+    def _meta(self, section: Heading, end: int) -> dict[str, LlmdPart]:
         heads = self._subheadings(section, end)
-        parts: dict[str, LlmdPart] = {}
+        parts = {META: self._part(section, heads[0].start if heads else end)}
         for heading, stop in zip(heads, self._ends(heads, end), strict=True):
             parts.setdefault(heading.title, self._part(heading, stop))
         for title in (INSTRUCTIONS, TOOLS):
             if title not in parts:
                 self._report_missing("###", title)
-        about = self._part(section, heads[0].start if heads else end)
-        return about, parts.get(INSTRUCTIONS), parts.get(TOOLS)
+        return parts
 
     def _subheadings(self, section: Heading, end: int) -> list[Heading]:
         return [heading for heading in self.headings if section.end <= heading.start < end]

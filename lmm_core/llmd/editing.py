@@ -20,6 +20,7 @@ from .document import (
     THREAD,
     CodeFile,
     Llmd,
+    LlmdPart,
     ThreadEntry,
     as_shown,
     parse_llmd,
@@ -43,29 +44,29 @@ def make_llmd(name: str) -> Llmd:
 
 def set_mission(llmd: Llmd, mission: str) -> Llmd:
     """Return the document with another mission. Raise LlmdError without such a section, or for unclosed markup."""
-    if llmd.mission is None:
-        raise LlmdError(f"the document has no `## {MISSION}`")
+    old = _section(llmd, MISSION)
     text = plain_mission(mission)
     if not stands_alone(text):
         raise LlmdError("the mission leaves something open (a code fence, a comment, a tag): close it")
-    edited = _splice(llmd, llmd.mission.start, llmd.mission.end, text)
-    return _check_edit(llmd, edited, {"mission": text}, "the mission has a heading of the format: take it out")
+    edited = _splice(llmd, old.start, old.end, text)
+    return _check_edit(llmd, edited, {MISSION: text}, "the mission has a heading of the format: take it out")
 
 
 def plain_mission(text: str) -> str:
-    """Return a mission as in `Llmd.mission`: LF line ends, no surrounding blank lines."""
+    """Return a mission as in `Llmd.parts`: LF line ends, no surrounding blank lines."""
     return trim_blank_lines(text.replace("\r\n", "\n"))
 
 
 def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
     """Return the document with a file's new text; new files are added at the end. Raise LlmdError."""
-    if llmd.code is None:
-        raise LlmdError(f"the document has no `## {CODE}`")
-    normalized, old = as_shown(content), llmd.files.get(path)
-    edited = (
-        _splice(llmd, old.start, old.end, _fence(llmd, old, normalized)) if old else _add_file(llmd, path, normalized)
-    )
+    section, normalized, old = _section(llmd, CODE), as_shown(content), llmd.files.get(path)
     language = old.language if old else _language(path)
+    if old:
+        edited = _splice(llmd, old.start, old.end, _fence(llmd, old, normalized))
+    else:
+        fence = fence_for(normalized)
+        new = f"### {path}\n\n{fence}{language}\n{normalized}{fence}"
+        edited = _splice(llmd, section.end, section.end, new)
     files = {**{name: (file.language, file.content) for name, file in llmd.files.items()}, path: (language, normalized)}
     return _check_edit(llmd, edited, {"files": files}, f"{path}: its name or text does not fit into the code context")
 
@@ -79,13 +80,6 @@ def _fence(llmd: Llmd, old: CodeFile, content: str) -> str:
     if len(needed) > len(fence):
         line, fence = needed + line.removeprefix(fence), needed
     return f"{line}\n{content}{fence}"
-
-
-def _add_file(llmd: Llmd, path: str, content: str) -> str:
-    assert llmd.code is not None
-    fence = fence_for(content)
-    text = f"### {path}\n\n{fence}{_language(path)}\n{content}{fence}"
-    return _splice(llmd, llmd.code.end, llmd.code.end, text)
 
 
 def _language(path: str) -> str:
@@ -106,8 +100,7 @@ def remove_file(llmd: Llmd, path: str) -> Llmd:
 
 def add_changelog(llmd: Llmd, text: str) -> Llmd:
     """Return the document with another changelog item. Raise LlmdError without such a section, or for unfit text."""
-    if llmd.log is None:
-        raise LlmdError(f"the document has no `## {CHANGELOG}`")
+    end = _section(llmd, CHANGELOG).end
     lines = [line.rstrip() for line in text.strip().replace("\r\n", "\n").split("\n")]
     entry = "\n".join(lines)
     if not entry:
@@ -116,17 +109,17 @@ def add_changelog(llmd: Llmd, text: str) -> Llmd:
     if not stands_alone(entry):
         raise LlmdError(why)
     changelog = [*(item.text for item in llmd.changelog), entry]
-    return _check_edit(llmd, _add_item(llmd, entry), {"changelog": changelog}, why)
+    return _check_edit(llmd, _add_item(llmd, entry, end), {"changelog": changelog}, why)
 
 
-def _add_item(llmd: Llmd, entry: str) -> str:
-    assert llmd.log is not None
+def _add_item(llmd: Llmd, entry: str, end: int) -> str:
+    """Return the text with another item. end: of an empty changelog."""
     item = "- " + re.sub(r"\n(?!\n)", "\n  ", entry)
     if llmd.changelog:
         end = llmd.changelog[-1].end
         newline = newline_of(llmd.text)
         return llmd.text[:end] + (newline + item.replace("\n", newline)) + llmd.text[end:]
-    return _splice(llmd, llmd.log.end, llmd.log.end, item)
+    return _splice(llmd, end, end, item)
 
 
 def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
@@ -160,8 +153,7 @@ def _spellings(reply: str, newline: str) -> Iterator[str]:
 
 def append_entry(llmd: Llmd) -> Llmd:
     """Return the document with a new, empty entry."""
-    if llmd.thread is None:
-        raise LlmdError(f"the document has no `## {THREAD}`")
+    _section(llmd, THREAD)
     number = max([0, *(entry.number for entry in llmd.entries)]) + 1
     newline = newline_of(llmd.text)
     edited = _replace_part(llmd, len(llmd.text), len(llmd.text), f"### Entry {number}{newline * 2}**Human:** ")
@@ -170,6 +162,12 @@ def append_entry(llmd: Llmd) -> Llmd:
 
 
 # Insertion
+
+
+def _section(llmd: Llmd, title: str) -> LlmdPart:
+    if title not in llmd.parts:
+        raise LlmdError(f"the document has no `## {title}`")
+    return llmd.parts[title]
 
 
 def fence_for(text: str, sign: str = "`") -> str:
@@ -211,9 +209,8 @@ Content = dict[str, Any]
 def _content_of(llmd: Llmd) -> Content:
     return {
         "name": llmd.name,
-        "meta": [part and part.text for part in (llmd.meta, llmd.instructions, llmd.tools)],
-        "mission": llmd.mission and llmd.mission.text,
-        "sections": [part is not None for part in (llmd.code, llmd.log, llmd.thread)],
+        "sections": set(llmd.parts),
+        **{title: part.text for title, part in llmd.parts.items() if title not in (CODE, CHANGELOG, THREAD)},
         "files": {name: (file.language, file.content) for name, file in llmd.files.items()},
         "changelog": [item.text for item in llmd.changelog],
         "entries": [(entry.number, entry.human, entry.assistant) for entry in llmd.entries],

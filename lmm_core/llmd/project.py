@@ -105,26 +105,24 @@ def _with_file(llmd: Llmd, files: Files, file: Path, root: Path) -> Llmd:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The changes proposed by a document's last reply.
+    """The changes proposed by a document's last reply; problems of the plan prevent applying.
 
-    problems, warnings: with lines of the document; problems prevent applying"""
+    files: accessible to the document"""
 
     opened: OpenedDocument
     entry: ThreadEntry
     plan: ChangePlan
-    problems: tuple[Problem, ...] = ()
-    warnings: tuple[Problem, ...] = ()
-    allow: tuple[str, ...] = ()
+    files: Files
 
     @property
     def empty(self) -> bool:
         """Return True if the reply changes nothing."""
-        return not self.problems and self.plan.document.text == self.opened.llmd.text and not self.plan.changes
+        return not self.plan.changes and self.plan.document.text == self.opened.llmd.text
 
     def apply(self) -> None:
         """Change files and document, all or none. Raise LlmdError and OSError."""
         opened = self.opened
-        changes = [_change(opened, planned, self.allow) for planned in self.plan.changes]
+        changes = [self._journal_change(planned) for planned in self.plan.changes]
         for change, other in combinations(changes, 2):
             if change.path == other.path or is_same_file(opened.root / change.path, opened.root / other.path):
                 raise LlmdError(f"{change.path}: the reply names this file by two paths, so nothing was applied")
@@ -133,20 +131,20 @@ class Proposal:
         with journal.lock():
             journal.apply([*changes, document], opened.name, self.entry.number, fingerprint(self.entry))
 
+    def _journal_change(self, change: FileChange) -> JournalChange:
+        old, new = (None if text is None else as_data(change.path, text) for text in (change.old, change.new))
+        return journal_change(self.opened.root, self.files.locate(change.path), old, new)
+
 
 def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
     """Return the last reply's changes, or None without a reply. allow: see `Files`."""
     entry = next((entry for entry in reversed(opened.llmd.entries) if entry.assistant is not None), None)
     if entry is None or entry.assistant is None:
         return None
-    reply = parse_reply(entry.assistant, entry.human)
-    texts, refused = _read_files(opened, reply, allow)
-    planned = plan(opened.llmd, texts, reply)
-    problems = refused or planned.problems
-    first = entry.reply_line
-    return Proposal(
-        opened, entry, planned, _moved(problems, first), _moved(planned.warnings, first), tuple(allow)
-    )  # fmt: skip
+    reply, files = parse_reply(entry.assistant, entry.human, entry.reply_line), opened.files(allow)
+    texts, refused = _read_files(files, reply)
+    planned = ChangePlan(opened.llmd, problems=refused) if refused else plan(opened.llmd, texts, reply)
+    return Proposal(opened, entry, planned, files)
 
 
 def is_applied(proposal: Proposal) -> bool:
@@ -160,30 +158,17 @@ def fingerprint(entry: ThreadEntry) -> str:
     return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _read_files(
-    opened: OpenedDocument, reply: ParsedReply, allow: Sequence[str]
-) -> tuple[dict[str, str], list[Problem]]:
+def _read_files(files: Files, reply: ParsedReply) -> tuple[dict[str, str], tuple[Problem, ...]]:
+    """Return the texts of existing files, and problems with files that may not be read."""
     texts: dict[str, str] = {}
     refused: list[Problem] = []
     for path in reply.paths:
-        line = next(file.line for file in reply.files if file.path == path)
         try:
-            text = opened.files(allow).read(path)
+            if (text := files.read(path)) is not None:
+                texts[path] = text
         except LlmdError as error:
-            refused.append(Problem(line, str(error)))
-            continue
-        if text is not None:
-            texts[path] = text
-    return texts, refused
-
-
-def _moved(problems: Sequence[Problem], first: int) -> tuple[Problem, ...]:
-    return tuple(Problem(problem.line + first - 1, problem.message) for problem in problems)
-
-
-def _change(opened: OpenedDocument, planned: FileChange, allow: Sequence[str]) -> JournalChange:
-    before, after = (None if text is None else as_data(planned.path, text) for text in (planned.old, planned.new))
-    return journal_change(opened.root, opened.files(allow).locate(planned.path), before, after)
+            refused.append(Problem(next(file.line for file in reply.files if file.path == path), str(error)))
+    return texts, tuple(refused)
 
 
 # Check, sync, undo

@@ -78,13 +78,14 @@ class _Malformed(Exception):
         self.problem = Problem(at + 1, message)
 
 
-def parse_reply(text: str, request: str = "") -> ParsedReply:
+def parse_reply(text: str, request: str = "", first_line: int = 1) -> ParsedReply:
     """Parse a reply without failing; errors are in `problems`.
 
-    request: its tags may be the reply's subject"""
+    request: its tags may be the reply's subject
+    first_line: of the reply in its document, in which lines are counted"""
     answer = unwrap(text, request)
-    thoughts = "\n" * text.count("\n", 0, max(0, text.rfind(answer)))  # keep the numbers of lines
-    return _ReplyReader([line.removesuffix("\r") for line in f"{thoughts}{answer}".split("\n")]).read()
+    before = "\n" * (first_line - 1 + text.count("\n", 0, max(0, text.rfind(answer))))  # keeps the numbers of lines
+    return _ReplyReader([line.removesuffix("\r") for line in f"{before}{answer}".split("\n")]).read()
 
 
 class _ReplyReader:

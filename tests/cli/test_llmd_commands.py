@@ -199,7 +199,7 @@ def test_edited_while_the_model_answers(project, model):
     wish()
     lmm("lmm llmd chat PROJECT.md")
     llmd = document()
-    assert llmd.mission.text == "Invoices and more."
+    assert llmd.parts["Mission"].text == "Invoices and more."
     assert [(one.human, one.assistant) for one in llmd.entries] == [(WISH, "Yes."), ("And this?", None)]
 
 
@@ -223,7 +223,7 @@ def test_apply_and_undo(project):
     assert text("tests/test_billing.py").startswith("from billing import total\n")
     assert "ValueError" in text("src/billing.py")
     assert {path: file.content for path, file in llmd.files.items()} == {path: text(path) for path in llmd.files}
-    assert llmd.mission.text == "Invoices, without mistakes."
+    assert llmd.parts["Mission"].text == "Invoices, without mistakes."
     assert [item.text for item in llmd.changelog] == ["`total` refuses negative lines."]
     lmm("lmm llmd check PROJECT.md")
     assert "undone: entry 1: src/billing.py" in lmm("lmm llmd undo PROJECT.md").stderr

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmm_core.errors import LlmdError
-from lmm_core.llmd.document import as_shown, parse_llmd, unanswered
+from lmm_core.llmd.document import CODE, INSTRUCTIONS, META, MISSION, TOOLS, as_shown, parse_llmd, unanswered
 from lmm_core.llmd.editing import (
     UNWRITABLE,
     append_entry,
@@ -28,7 +28,7 @@ def golden(name):
 
 def says(llmd):
     """What a document says, part by part."""
-    parts = (llmd.meta, llmd.instructions, llmd.tools, llmd.mission)
+    parts = [llmd.parts.get(title) for title in (META, INSTRUCTIONS, TOOLS, MISSION)]
     return {
         "name": llmd.name,
         "parts": [part.text if part else None for part in parts],
@@ -54,7 +54,7 @@ def test_a_document_without_blank_lines_has_its_parts():
     """As the document in which the format was laid down writes it."""
     tight = parse_llmd(golden("tight.md"))
     assert (tight.problems, str(tight)) == ((), golden("tight.md"))
-    assert (tight.name, tight.mission.text) == ("Billing", "Send each customer one bill a month.")
+    assert (tight.name, tight.parts[MISSION].text) == ("Billing", "Send each customer one bill a month.")
     assert list(tight.files) == ["src/billing.py", "Makefile"]
     assert tight.files["src/billing.py"].content.endswith("\n\n## Changelog\n")
     assert [item.text for item in tight.changelog] == ["`total` sums the lines.", "The bill has\na number."]
@@ -148,7 +148,7 @@ def test_any_text_of_a_file_can_be_shown(text, path, content):
     made = set_file(before, path, content)
     assert made.files[path].content == as_shown(content)
     assert [entry[1:] for entry in says(made)["entries"]] == [entry[1:] for entry in says(before)["entries"]]
-    assert str(made).endswith(text[before.code.end :])
+    assert str(made).endswith(text[before.parts[CODE].end :])
 
 
 @given(documents(), replies.map(without_unwritable))

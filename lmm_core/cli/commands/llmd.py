@@ -157,19 +157,21 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
     """Print proposed changes as a diff, or their problems; return True if there are changes.
 
     tell_problem: called with message and line"""
-    for problem in proposal.problems:
+    from ...llmd.document import MISSION
+
+    for problem in proposal.plan.problems:
         tell_problem(problem.message, problem.line)
-    if proposal.problems or proposal.empty:
-        why = "cannot be applied" if proposal.problems else "proposes no changes"
+    if proposal.plan.problems or proposal.empty:
+        why = "cannot be applied" if proposal.plan.problems else "proposes no changes"
         say(f"entry {proposal.entry.number} {why}", err=True)
         return False
-    for problem in proposal.warnings:
+    for problem in proposal.plan.warnings:
         logger.warning(problem.message, problem.line)
     name = str(proposal.opened.file.path)
     for change in proposal.plan.changes:
         print_diff(change.path, change.old, change.new)
     if proposal.plan.mission is not None:
-        before = proposal.opened.llmd.mission
+        before = proposal.opened.llmd.parts.get(MISSION)
         old = f"{before.text}\n" if before and before.text else ""
         print_diff(f"{name} (mission)", old, f"{proposal.plan.mission}\n")
     items = ("- " + text.strip().replace("\n", "\n  ") + "\n" for text in proposal.plan.changelog)
