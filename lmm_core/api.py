@@ -103,7 +103,7 @@ def index(
     """Bring the index of a project up to date with documents, as `lmm index` does: only what has changed is embedded.
 
     paths: a document, a folder, or several of one project; annotate: make missing annotations first, and write them
-    into the documents; rebuild: make the index anew. Return the numbers of documents and chunks."""
+    into the documents; rebuild: build a new index. Return the numbers of documents and chunks."""
     from .models.chat import run
 
     return run(_index(_as_paths(paths), annotate, rebuild, logger or ConsoleLogger()))

@@ -108,7 +108,7 @@ class StoreError(LmmError):
 
 
 class IndexChangedError(StoreError):
-    """An index is no longer the one that was opened: it was made anew, or is in this moment."""
+    """An index is no longer the one that was opened: it was rebuilt, or is being rebuilt."""
 
 
 class RetrieveError(LmmError):

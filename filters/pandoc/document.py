@@ -14,7 +14,7 @@ from lmm_core.logging import LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
 from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.keys import is_positional
-from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
+from lmm_core.markdown.metadata.lmm_options import OPTIONS, all_options, options_in, refusal, report_refused
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules, named_types, words_of
 from lmm_core.scan.documents.document import project_of
@@ -141,7 +141,7 @@ def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
 def _report_refused(document: FilterDocument) -> None:
     if document.source is not None:
         report_refused(document.blocks, document.logger)
-    reported = {name for options in said_by(document.blocks) for name in options}
+    reported = {name for options in all_options(document.blocks) for name in options}
     for name in document.options.refused:
         if name not in reported:
             document.logger.warning(refusal(name))
@@ -183,7 +183,7 @@ def _kept_by_document(text: Source | None) -> set[str]:
     if text is None:
         return set()
     header = with_named(header_content(text.blocks), text.files[0].path.parent)
-    return {word for group in (*said_by(text.blocks), options_in(header)) for word in words_of(group.get("keep"))}
+    return {word for group in (*all_options(text.blocks), options_in(header)) for word in words_of(group.get("keep"))}
 
 
 def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:

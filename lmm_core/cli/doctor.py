@@ -124,17 +124,17 @@ def _try_models(names: Mapping[str, ModelName], project: Project) -> list[Machin
         return await asyncio.gather(*(try_model(name, sources[name.source], limits, embeds) for name, embeds in roles))
 
     return [
-        MachineFinding(name.source, f"{trial.said} ({', '.join(roles[name, embeds])})", trial.answered)
+        MachineFinding(name.source, f"{trial.result} ({', '.join(roles[name, embeds])})", trial.answered)
         for (name, embeds), trial in zip(roles, run(ask_all()), strict=True)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The outcome of a trial. said: a sentence without the key."""
+    """The outcome of a trial. result: a sentence without the key."""
 
     answered: bool
-    said: str
+    result: str
 
 
 async def try_model(name: ModelName, source: ModelSource, limits: ModelOptions, embeds: bool = False) -> Trial:

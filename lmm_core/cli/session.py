@@ -83,19 +83,19 @@ class SavedFiles:
     paths: Sequence[Path]
     finder: DocumentFinder = field(default_factory=DocumentFinder)
     written: dict[Path, bytes] = field(default_factory=dict)
-    _stamps: dict[Path, tuple[int, int]] = field(default_factory=dict, init=False)
+    _states: dict[Path, tuple[int, int]] = field(default_factory=dict, init=False)
     _documents: list[Path] = field(default_factory=list, init=False)
     _waiting: list[Path] = field(default_factory=list, init=False)  # not reported yet
 
     def look(self) -> list[Path]:
-        """Return the documents saved since the last look (at first, all).
+        """Return the documents saved since the last call (at first, all).
 
-        Raise ConfigError and QuartoError; a later look then reports the changes."""
+        Raise ConfigError and QuartoError; a later call then reports the changes."""
         existing = [path for path in self.paths if path.exists()]
         # before the work, to notice concurrent saves
-        stamps = {path: stamp for path in self._walk_documents(existing) if (stamp := _stamp(path)) is not None}
-        saved = [path for path in stamps if self._stamps.get(path) != stamps[path] and not self._is_own(path)]
-        self._stamps |= stamps
+        states = {path: state for path in self._walk_documents(existing) if (state := _state_of(path)) is not None}
+        saved = [path for path in states if self._states.get(path) != states[path] and not self._is_own(path)]
+        self._states |= states
         self.postpone(saved)
         return self._report(existing) if saved else []
 
@@ -111,7 +111,7 @@ class SavedFiles:
 
     def _report(self, existing: Sequence[Path]) -> list[Path]:
         documents = replace(self.finder).find(existing)  # a new finder, because settings may have changed
-        self._stamps = {path: stamp for path in documents if (stamp := _stamp(path)) is not None} | self._stamps
+        self._states = {path: state for path in documents if (state := _state_of(path)) is not None} | self._states
         saved = [path for path in documents if path in self._waiting or path not in self._documents]
         self._documents, self._waiting = documents, []
         return saved
@@ -123,7 +123,7 @@ class SavedFiles:
             return False
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _state_of(path: Path) -> tuple[int, int] | None:
     """Return a file's state, or None while it is being replaced."""
     try:
         status = path.stat()

@@ -57,12 +57,12 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """Result of a step. said: short description."""
+    """Result of a step. summary: short description."""
 
     step: str
     ok: bool
     seconds: float
-    said: str
+    summary: str
     reports: tuple[Report, ...]
     skipped: bool = False
 

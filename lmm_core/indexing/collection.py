@@ -230,7 +230,7 @@ def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:
 def _describe_collection(info: CollectionInfo) -> str:
     how = f"{info.encoding} ({info.embedding or 'words alone'})" if info.embedding or info.sparse else "without vectors"
     languages = [f"{language_name(code) if code else 'unknown'} {count}" for code, count in info.languages.items()]
-    version = ["made by an earlier version: lmm index FILES makes it anew"] if info.is_earlier else []
+    version = ["made by an earlier version: lmm index FILES rebuilds it"] if info.is_earlier else []
     facts = filter(None, [counted(info.points, "point"), how, ", ".join(languages), *version])
     return f"  {info.name}: {'; '.join(facts)}"
 

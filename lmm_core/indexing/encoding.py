@@ -233,7 +233,7 @@ def compare_identity(name: str, stored: Mapping[str, Any], current: Mapping[str,
     if is_earlier(stored):
         raise IndexChangedError(
             f"The collection {name!r} was made by an earlier version of LM markdown. Run `lmm index FILES`, which "
-            "makes it anew."
+            "rebuilds it."
         )
 
 
@@ -247,12 +247,12 @@ def compare_choices(name: str, stored: Mapping[str, Any], current: Mapping[str, 
     if is_later(stored):
         raise IndexChangedError(
             f"The collection {name!r} was made by a later version of LM markdown. Update this one, name another "
-            "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
+            "collection ([database] collection_name), or rebuild it: lmm index --rebuild"
         )
     if differences := describe_differences(stored, current):
         raise IndexChangedError(
             f"The collection {name!r} was made otherwise ({differences}). Use what it was made with, name another "
-            "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
+            "collection ([database] collection_name), or rebuild it: lmm index --rebuild"
         )
 
 

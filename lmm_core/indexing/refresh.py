@@ -73,7 +73,7 @@ class Refresh:
     written: called with embedded points
     repairs: rebuild a damaged index
 
-    anew: all is rebuilt
+    anew: the whole index is rebuilt
     collections: the new ones by name then, on a server"""
 
     project: Project
@@ -255,7 +255,7 @@ class Refresh:
             lost = f"{counted(len(missing), 'document')} that the project no longer has ({_names(missing)})"
             self.logger.warning(
                 f"The index was made by an earlier version of LM markdown. It {'would be' if self.dry_run else 'is'} "
-                f"made anew from {counted(len(self._named) + len(own), 'file')}{f', without {lost}' if missing else ''}"
+                f"rebuilt from {counted(len(self._named) + len(own), 'file')}{f', without {lost}' if missing else ''}"
             )
         return own
 

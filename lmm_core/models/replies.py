@@ -38,7 +38,7 @@ _BEGUN = re.compile(
 _LINES = r"(?:(?!(?P=fence)).*\n)*"
 _FENCED = re.compile(
     rf"\s*(?P<fence>`{{3,}}|~{{3,}})(?:markdown|md)[ \t]*\n"
-    rf"(?P<said>{_LINES}(?:(?P=fence)[ \t]*[\w{{].*\n{_LINES}(?P=fence)[ \t]*\n{_LINES})*)(?P=fence)\s*\Z"
+    rf"(?P<text>{_LINES}(?:(?P=fence)[ \t]*[\w{{].*\n{_LINES}(?P=fence)[ \t]*\n{_LINES})*)(?P=fence)\s*\Z"
 )
 _MAY_BE_FENCED = re.compile(r"\s*(?:[`~]{1,2}\Z|(?:`{3,}|~{3,})(?:\Z|m(?:\Z|a|d)))")
 # Models whose template usually opens the thoughts in the prompt
@@ -144,7 +144,7 @@ def _without_fence(reply: str, request: str, whole: bool) -> str:
         return "" if _MAY_BE_FENCED.match(reply) else reply
     fenced = _FENCED.match(reply)
     is_text = not fenced or reply.split(maxsplit=1)[0] in request
-    return reply if is_text or not fenced else fenced["said"].rstrip("\n")
+    return reply if is_text or not fenced else fenced["text"].rstrip("\n")
 
 
 def _closer(opener: str) -> str:

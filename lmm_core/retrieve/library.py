@@ -99,7 +99,7 @@ class Library:
         self.order = await asyncio.to_thread(reading_order, self.project)
         identity = await run_in_thread(store.metadata, self.collection)
         if identity is None:
-            raise RetrieveError(NOTHING) if self._words is None else self._made_anew()
+            raise RetrieveError(NOTHING) if self._words is None else self._being_rebuilt()
         self._known, encoding = identity, self.project.embeddings.encoding
         self._encoder = make_encoder(self.project, self.models, identity, encoding, reads=True)
         self._encoder.patience = self.patience
@@ -189,7 +189,7 @@ class Library:
         """Return the file records, which change with a refresh."""
         identity = self.store.metadata(self.collection)
         if identity is None and self._words is not None:
-            raise self._made_anew()
+            raise self._being_rebuilt()
         if identity is None:
             raise RetrieveError(f"There is no collection {self.collection!r}. Run `lmm index FILES` to make it.")
         compare_identity(self.collection, identity, self.encoder.identity())
@@ -197,8 +197,8 @@ class Library:
             return frozenset({self.store.count(self.collection)})
         return frozenset(read_records(self.store, self.collection).values())
 
-    def _made_anew(self) -> IndexChangedError:
-        return IndexChangedError(f"The collection {self.collection!r}, which was there, is being made anew.")
+    def _being_rebuilt(self) -> IndexChangedError:
+        return IndexChangedError(f"The collection {self.collection!r} is being rebuilt: ask again in a moment.")
 
     def _read_statistics(self, state: State) -> TermStatistics:
         """Return the stored statistics of all texts, or else count them."""

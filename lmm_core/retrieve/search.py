@@ -300,9 +300,7 @@ async def find_candidates(
     points = [point for many in (*by_words, *by_meaning) for point in many]
     material = await library.documents(str(point.payload.get("docid", "")) for point in points)
     if points and not any(point.id in material.passages for point in points):
-        raise IndexChangedError(
-            f"The collection {library.collection!r} was made anew while it was searched: ask again."
-        )
+        raise IndexChangedError(f"The collection {library.collection!r} was rebuilt during the search: ask again.")
     passages = material.passages  # points may be newer
     words, meaning = (
         [[passages[point.id].scored(point.score) for point in many if point.id in passages] for many in points_by_text]

@@ -34,7 +34,7 @@ def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list
     user_texts = [text for speaker, text in recorded if speaker == "user"]
     if starts and (not user_texts or _one_line(user_texts[0]) != _one_line(texts[0])):
         return [], [], texts
-    return recorded, _take_unanswered(recorded), _not_said(texts, user_texts)
+    return recorded, _take_unanswered(recorded), _unrecorded(texts, user_texts)
 
 
 def _take_unanswered(recorded: list[Entry]) -> list[str]:
@@ -44,7 +44,7 @@ def _take_unanswered(recorded: list[Entry]) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def _not_said(texts: list[str], recorded: list[str]) -> list[str]:
+def _unrecorded(texts: list[str], recorded: list[str]) -> list[str]:
     rest = [_one_line(text) for text in recorded]
     new = []
     for text in texts:

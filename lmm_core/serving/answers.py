@@ -158,7 +158,7 @@ class Answers:
         except ModelError as error:
             self.log(f"the model: {error}")
             why = STOPPED if isinstance(error.__cause__ or error, CutOffError) else BROKEN
-            tell("error", {"error": why if recorded.said else NO_MODEL})
+            tell("error", {"error": why if recorded.parts else NO_MODEL})
             recorded.end("broken")
             return
         except asyncio.CancelledError as error:

@@ -41,7 +41,7 @@ class Log:
         kind: by default the text before the first colon
         most: per minute"""
         with self._lock:
-            self._start_anew()
+            self._report_old()
             kind = kind or message.partition(": ")[0]
             tally = self._tallies.setdefault(kind, _Tally(self._clock()))
             if tally.printed < most:
@@ -50,7 +50,7 @@ class Log:
             else:
                 tally.left_out += 1
 
-    def _start_anew(self) -> None:
+    def _report_old(self) -> None:
         for kind in [kind for kind, tally in self._tallies.items() if self._clock() - tally.since >= EVERY]:
             if left_out := self._tallies.pop(kind).left_out:
                 self._say(f"{_one_entry(kind)[:100]} … and {left_out:,} more like this in the last minute")

@@ -54,36 +54,36 @@ async def read_body(request: Request) -> bytes:
 
 def read_question(data: bytes, options: ServeOptions) -> Question:
     """Parse a question. Raise HTTPException."""
-    said = _read_object(data, '{"question": …, "history": […], "type": …, "conversation": …}')
-    history = said.get("history") or []
+    values = _read_object(data, '{"question": …, "history": […], "type": …, "conversation": …}')
+    history = values.get("history") or []
     if not isinstance(history, list):
         raise HTTPException(400, "history should be a list.")
     turns = tuple(_turn(turn, options.max_question) for turn in history[-TURNS:])
-    text, type = checked_text(said.get("question"), options), _text(said.get("type") or "", "type")
-    conversation = said.get("conversation") or ""
+    text, type = checked_text(values.get("question"), options), _text(values.get("type") or "", "type")
+    conversation = values.get("conversation") or ""
     return Question(text, turns, type, conversation and _random(conversation, "conversation"))
 
 
 def read_judgement(data: bytes, most: int) -> Judgement:
     """Parse a rating. most: characters of its comment. Raise HTTPException."""
-    said = _read_object(data, '{"id": …, "thumb": 1, "comment": …}')
-    thumb, comment = said.get("thumb", 0), _text(said.get("comment") or "", "comment").strip()
+    values = _read_object(data, '{"id": …, "thumb": 1, "comment": …}')
+    thumb, comment = values.get("thumb", 0), _text(values.get("comment") or "", "comment").strip()
     if type(thumb) is not int or thumb not in (-1, 0, 1):
         raise HTTPException(400, "thumb should be 1, -1 or 0.")
     if len(comment) > most:
         raise HTTPException(413, f"The comment is too long: it may have {most:,} characters.")
-    return Judgement(_random(said.get("id"), "id"), thumb, comment)
+    return Judgement(_random(values.get("id"), "id"), thumb, comment)
 
 
 def _read_object(data: bytes, form: str) -> dict[str, Any]:
     """Parse a JSON object. Raise HTTPException showing the expected form."""
     try:
-        said = json.loads(data)
+        values = json.loads(data)
     except (ValueError, RecursionError):
         raise HTTPException(400, "The request is not JSON.") from None
-    if not isinstance(said, dict):
+    if not isinstance(values, dict):
         raise HTTPException(400, f"The request should be {form}.")
-    return said
+    return values
 
 
 def _random(value: Any, name: str) -> str:

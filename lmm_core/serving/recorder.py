@@ -121,13 +121,13 @@ class RecordedAnswer:
     def __init__(self, recorder: Recorder | None, question: Question, found: Retrieval, by: str) -> None:
         self.recorder, self.question, self.found, self.by = recorder, question, found, by
         self.id = secrets.token_hex(16) if recorder else ""
-        self.said: list[str] = []
+        self.parts: list[str] = []
         self._first: float | None = None
 
     def hear(self, part: str) -> None:
         if self._first is None:
             self._first = self._seconds()
-        self.said.append(part)
+        self.parts.append(part)
 
     def end(self, outcome: Outcome, answer: Answer | None = None) -> None:
         """Record the end. answer: if complete."""
@@ -137,7 +137,7 @@ class RecordedAnswer:
         self.recorder.add(
             RecordedTurn(
                 self.id, asked.conversation or secrets.token_hex(16), this_hour(), asked.text, self.found.type,
-                answer.text if answer else "".join(self.said), outcome, found_sources(self.found, answer), self.by,
+                answer.text if answer else "".join(self.parts), outcome, found_sources(self.found, answer), self.by,
                 self._first, self._seconds(), cost.tokens_in, cost.tokens_out,
             )
         )  # fmt: skip

@@ -77,7 +77,7 @@ def add_token(root: Path, name: str) -> str:
     path = tokens_path(root)
     tokens = read_tokens(path)
     if any(token.name == name for token in tokens or ()):
-        raise TokenError(f"There is a token {name!r}. To make it anew, first: lmm serve token revoke {name!r}")
+        raise TokenError(f"There is a token {name!r}. To replace it, first: lmm serve token revoke {name!r}")
     text = secrets.token_urlsafe(BYTES)
     token = Token(name, _hash(text.encode()), datetime.now(UTC).date().isoformat())
     _write(root, tokens, [*(tokens or ()), token])
@@ -129,7 +129,7 @@ class TokenFile:
         If the file disappears while the server runs, nobody gets access."""
         tokens = read_tokens(self.path)
         if tokens is None and self._was_there:
-            raise TokenError(f"{self.path}: gone. Start the server anew to let all in, or make tokens")
+            raise TokenError(f"{self.path}: gone. Restart the server to let all in, or make tokens")
         self._was_there = self._was_there or tokens is not None
         return tokens
 

@@ -124,7 +124,7 @@ async def look_up(project):
         store.close()
 
 
-def said_by(sender):
+def all_options(sender):
     """The error of what is sent by the working folder's project."""
     with pytest.raises((ModelError, StoreError)) as caught:
         asyncio.run(sender(load_project(None)))
@@ -145,7 +145,7 @@ def said_by(sender):
 )
 def test_no_key_goes_to_a_stranger(variable, url, host, outside):
     clone(url, variable)
-    assert said_by(chat).endswith(f'LMM_TRUST="{host} {variable}"')
+    assert all_options(chat).endswith(f'LMM_TRUST="{host} {variable}"')
     assert outside.seen == []
 
 
@@ -169,7 +169,7 @@ def test_an_address_that_is_not_plain_or_not_encrypted_gets_no_key(url, outside)
 
 def test_a_key_goes_to_the_host_of_its_own_source(outside):
     clone("https://API.OpenAI.com.:443/other", "OPENAI_API_KEY")
-    said_by(chat)  # the proxy passes nothing on
+    all_options(chat)  # the proxy passes nothing on
     assert [head.lower().partition(".com")[0] for head in outside.seen] == ["connect api.openai"]
     assert SECRET not in outside.seen[0]
 
@@ -189,22 +189,22 @@ def test_any_key_goes_to_this_machine_and_not_to_a_proxy(outside):
 def test_a_host_and_a_variable_of_the_environment_are_the_persons_and_one_alone_is_not(outside, monkeypatch):
     clone("https://lab.example/v1", "LAB_TOKEN")
     monkeypatch.setenv("LMM_SOURCES__LAB__BASE_URL", "https://lab.example/v1")
-    assert 'LMM_TRUST="lab.example LAB_TOKEN"' in said_by(chat)
+    assert 'LMM_TRUST="lab.example LAB_TOKEN"' in all_options(chat)
     assert outside.seen == []
     monkeypatch.setenv("LMM_SOURCES__LAB__KEY_VARIABLE", "LAB_TOKEN")
     write("config.toml", '[major]\nmodel = "lab/m"\nmax_retries = 0\n')
-    assert "LMM_TRUST" not in said_by(chat)
+    assert "LMM_TRUST" not in all_options(chat)
     assert outside.seen
 
 
 def test_the_file_goes_over_an_address_of_the_environment_without_its_key(outside, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "https://mine.example/v1")
     write("config.toml", "[major]\nmax_retries = 0\n")
-    said_by(chat)
+    all_options(chat)
     assert outside.seen[0].startswith("CONNECT mine.example:443")
     outside.seen.clear()
     write("config.toml", "[sources.openai]\nbase_url = 'https://evil.example/v1'\n")
-    assert said_by(chat).endswith('LMM_TRUST="evil.example OPENAI_API_KEY"')
+    assert all_options(chat).endswith('LMM_TRUST="evil.example OPENAI_API_KEY"')
     assert outside.seen == []
 
 
@@ -214,13 +214,13 @@ def test_the_file_goes_over_an_address_of_the_environment_without_its_key(outsid
 @pytest.mark.parametrize("sender", [chat, embed])
 def test_a_key_goes_where_it_is_allowed_and_nowhere_else(sender, outside, monkeypatch):
     clone("https://Lab.Example:443/v1", "LAB_TOKEN")
-    assert said_by(sender).endswith('LMM_TRUST="lab.example LAB_TOKEN"')
+    assert all_options(sender).endswith('LMM_TRUST="lab.example LAB_TOKEN"')
     others = "lab.example OTHER, lab.example:8443 LAB_TOKEN, example LAB_TOKEN, x.lab.example LAB_TOKEN"
     monkeypatch.setenv("LMM_TRUST", others)
-    assert "LMM_TRUST" in said_by(sender)
+    assert "LMM_TRUST" in all_options(sender)
     assert outside.seen == []
     monkeypatch.setenv("LMM_TRUST", f" {others},  LAB.example.   LAB_TOKEN ,")
-    assert "LMM_TRUST" not in said_by(sender)
+    assert "LMM_TRUST" not in all_options(sender)
     assert {head.partition(" HTTP")[0].lower() for head in outside.seen} == {"connect lab.example:443"}
 
 
@@ -238,20 +238,20 @@ def test_the_doctor_says_it_and_asks_nobody(outside):
 
 def test_no_key_goes_to_a_qdrant_server_of_a_stranger(outside, monkeypatch):
     clone("http://localhost:9", storage="https://attacker.qdrant.io")
-    assert 'LMM_TRUST="attacker.qdrant.io:6333 QDRANT_API_KEY" ' in said_by(look_up)
+    assert 'LMM_TRUST="attacker.qdrant.io:6333 QDRANT_API_KEY" ' in all_options(look_up)
     assert outside.seen == []
     monkeypatch.setenv("LMM_TRUST", "attacker.qdrant.io:6333 QDRANT_API_KEY")
-    said_by(look_up)
+    all_options(look_up)
     assert outside.seen[0].split()[1] == "attacker.qdrant.io:6333"
 
 
 def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch):
     monkeypatch.setenv("LMM_STORAGE__URL", "https://db.example")
-    said_by(look_up)
+    all_options(look_up)
     assert outside.seen[0].startswith("CONNECT db.example:6333")
     outside.seen.clear()
     clone("http://localhost:9", storage="https://evil.example")  # the file goes over it
-    assert 'LMM_TRUST="evil.example:6333' in said_by(look_up)
+    assert 'LMM_TRUST="evil.example:6333' in all_options(look_up)
     assert outside.seen == []
 
 
@@ -262,7 +262,7 @@ def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch)
 def test_a_redirect_takes_neither_key_nor_notes_elsewhere(sender):
     with Listening() as stranger, Listening(307, f"{stranger.url}/there") as server:
         clone(f"{server.url}/v1", "LAB_TOKEN", storage=server.url)
-        assert "address" in said_by(sender)
+        assert "address" in all_options(sender)
         assert stranger.seen == []
         assert server.seen
 
@@ -320,19 +320,19 @@ def test_what_a_clones_server_has_answered_is_not_used_elsewhere():
 def test_in_a_campus_network_without_https_what_the_message_names_works(outside, monkeypatch):
     monkeypatch.setenv("LMM_TRUST", "gpu:8000 LAB_TOKEN")  # is not enough
     clone("http://gpu:8000/v1", "LAB_TOKEN")
-    said = said_by(chat)
+    said = all_options(chat)
     assert "use https://" in said and 'key_variable = ""' in said
     assert outside.seen == []
     variables = [word.strip("(,") for word in said.split() if "LMM_SOURCES__" in word]
     for variable in variables:
         monkeypatch.setenv(*variable.split("="))
     write("config.toml", '[major]\nmodel = "lab/m"\nmax_retries = 0\n')
-    said_by(chat)
+    all_options(chat)
     assert SECRET in outside.seen.pop()
     for variable in variables:
         monkeypatch.delenv(variable.partition("=")[0])
     clone("http://gpu:8000/v1", more='key_variable = ""\n')
-    said_by(chat)
+    all_options(chat)
     assert SECRET not in outside.seen.pop()
 
 
@@ -342,6 +342,6 @@ def test_in_a_campus_network_without_https_what_the_message_names_works(outside,
 @pytest.mark.slow
 def test_that_a_source_of_ours_is_elsewhere_is_said(outside, capsys):
     clone("https://evil.example/v1", name="openai", more='key_variable = ""\n')
-    said_by(chat)
+    all_options(chat)
     assert "config.toml sends what goes to `openai` to https://evil.example, not to " in capsys.readouterr().err
     assert outside.seen

@@ -14,9 +14,9 @@ from tests.commands import write
 from tests.indexing import FailingStore, counts, document, lmm, send, stored
 
 EARLIER = (
-    "The collection 'chunks' was made by an earlier version of LM markdown. Run `lmm index FILES`, which makes it anew."
+    "The collection 'chunks' was made by an earlier version of LM markdown. Run `lmm index FILES`, which rebuilds it."
 )
-ANEW = "warning: The index was made by an earlier version of LM markdown. It is made anew from "
+ANEW = "warning: The index was made by an earlier version of LM markdown. It is rebuilt from "
 
 
 def make_earlier(folder=".lmm/index", version=None, sparse="bm25/english"):

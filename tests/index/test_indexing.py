@@ -253,7 +253,7 @@ def test_without_the_key_of_its_model_an_index_is_searched_by_words(far_server, 
     assert "alpha" in printed
     assert "warning: searching by words alone: openai/small: OPENAI_API_KEY is not set" in warnings
     write("notes.md", document("gamma"))
-    assert "run `lmm index --rebuild`" in lmm("index notes.md", status=1)[1]
+    assert "lmm index --rebuild" in lmm("index notes.md", status=1)[1]
     lmm("index --rebuild notes.md")
     assert "words alone" not in lmm("search gamma")[1]
 

@@ -1,4 +1,4 @@
-"""An index on a server is made anew while it is asked: nobody is ever without answers."""
+"""An index on a server is rebuilt while students ask: nobody is ever without answers."""
 
 import asyncio
 import threading

@@ -145,9 +145,9 @@ def _chosen_steps(option: str | None) -> list[str]:
 
 def _print_step(result: StepResult) -> None:
     if result.skipped:
-        say(f"  skipped ({result.said})", err=True)
+        say(f"  skipped ({result.summary})", err=True)
         return
-    remark = f": {result.said}" if result.said else ""
+    remark = f": {result.summary}" if result.summary else ""
     say(f"  {'done' if result.ok else 'failed'} in {result.seconds:.1f} s{remark}", err=True)
 
 

@@ -47,7 +47,7 @@ WORDS_INDEX = (
 @click.option("--info", is_flag=True, help="Show what is in the index; takes no FILES.")
 @click.option("--annotate", is_flag=True, help="Make missing annotations first, and write them into the files.")
 @click.option("--prune", is_flag=True, help="Remove the chunks of all deleted files.")
-@click.option("--rebuild", is_flag=True, help="Build the index anew.")
+@click.option("--rebuild", is_flag=True, help="Rebuild the index from all files.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be done.")
 @quiet_option
 @json_option

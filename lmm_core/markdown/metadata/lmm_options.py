@@ -52,6 +52,6 @@ def report_refused(blocks: Iterable[Block], logger: LoggerBase) -> None:
                 logger.warning(message, block.line)
 
 
-def said_by(blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
+def all_options(blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
     """Yield the options of each metadata block."""
     return (options_in(block.content) for block in blocks if isinstance(block, MetadataBlock))

@@ -201,7 +201,7 @@ class Recordings:
     def forget(self, word: str) -> int:
         """Delete turns containing a word or phrase, ignoring case, and return their number."""
         wanted = _pattern(word)
-        numbers = [n for n, turn in self._numbered() if wanted.search(_folded(_said(turn)))]
+        numbers = [n for n, turn in self._numbered() if wanted.search(_folded(_texts_of(turn)))]
         return self._remove(f"number IN ({', '.join(map(str, numbers))})")
 
     def expire(self, days: int, now: datetime | None = None) -> int:
@@ -380,7 +380,7 @@ def _text(value: str) -> str:
 # Words to forget
 
 
-def _said(turn: RecordedTurn) -> str:
+def _texts_of(turn: RecordedTurn) -> str:
     return f"{turn.question}\n{turn.answer}\n{turn.comment}"
 
 
