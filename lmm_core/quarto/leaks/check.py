@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -17,12 +18,12 @@ from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ..extension import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
+from .figures import makes_figures, named_figures, unused_figures
 from .findings import Findings, Leak
 from .notes import PublishedNotes
-from .other import comment_leaks, find_solutions, makes_figures, named_figures, unused_figures
 from .short_parts import ShortParts, beside_others, element_of, name_of
-from .site_text import Text, find_files, read_texts
-from .sources import Secret, SourceDocument, project_texts, read_documents
+from .site_text import PAGES, Text, find_files, read_texts
+from .sources import Secret, SourceDocument, find_solutions, project_texts, read_documents
 from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
@@ -166,3 +167,20 @@ def _leak(file: Path, member: str, secret: Secret, matched_words: list[str]) -> 
     if len(letters) >= len("".join(matched_words)) and not letters.startswith("".join(matched_words)):
         words = matched_words
     return Leak(file, secret.source, secret.piece.line, " ".join(words), member)
+
+
+# Metadata comments (`<!-- lmm`), matched by their opening, because short ones make no needle
+
+_OPEN = re.compile(r"<!--[ \t\r\n]{0,9}lmm(?=[ \t\r\n]|-->)")
+_MOST = 20  # reported per page
+_REACH = 300  # characters examined
+
+
+def comment_leaks(file: Path, text: Text) -> Iterator[Leak]:
+    """Yield a leak for each metadata comment in a page."""
+    if text.suffix not in PAGES or "<!--" not in text.source:
+        return
+    for match in islice(_OPEN.finditer(text.source), _MOST):
+        comment = text.source[match.start() : match.start() + _REACH].partition("-->")[0]
+        line = text.source.count("\n", 0, match.start()) + 1
+        yield Leak(file, file, line, " ".join(comment.split()[:8]), text.member)

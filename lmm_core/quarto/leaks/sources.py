@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +13,7 @@ from ...logging import ListLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, MetadataBlock
 from ...markdown.edits import restore_originals
 from ...markdown.files import MarkdownDocument, read_markdown
+from ...markdown.regions import split_fences
 from ...markdown.tree import blocks_to_tree
 from ...markdown.visibility import KnitRules, in_notes, verdicts
 from ...scan.knit import knit
@@ -115,3 +117,28 @@ def annotation_texts(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]
     for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
         for key in ("questions", "summary"):
             yield from texts_in(node.get(key))
+
+
+# Probable solutions in documents without hidden parts
+
+_WORDS = (
+    r"(?:model |sample |muster)?(?:solutions?|answers?|answer key|lösung(?:en)?|antwort(?:en)?|corrigés?|réponses?|"
+    r"solución|soluciones|respuestas?|soluzion[ei]|rispost[ae])"
+)
+_NUMBERED = r"[ \t]*(?:\d[\w.]*)?[ \t]*[:.]?[ \t]*"
+_SOLUTION = re.compile(
+    rf"^#+[ \t]+(?:\d[\d.]*[ \t]+)?{_WORDS}(?:[ \t]+(?:to|for|zu|zur|der|de|di)\b[^\n]*)?{_NUMBERED}"
+    rf"(?:\{{[^\n]*\}})?[ \t]*$"
+    rf"|^[ \t]*:{{3,}}[ \t]*(?:\{{[^}}\n]*\.)?{_WORDS}\b"
+    rf"|<summary[^<>]*>[ \t]*(?:<[^<>]*>)?{_WORDS}{_NUMBERED}<",
+    re.I | re.M,
+)
+
+
+def find_solutions(text: str) -> Iterator[int]:
+    """Yield lines of headings, divs and summaries that begin a solution."""
+    line = 1
+    for is_code, piece in split_fences(text):
+        for solution in () if is_code else _SOLUTION.finditer(piece):
+            yield line + piece.count("\n", 0, solution.start())
+        line += piece.count("\n")

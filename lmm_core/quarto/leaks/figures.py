@@ -1,4 +1,4 @@
-"""Find figures in a site made only by hidden cells, metadata comments in pages, and probable solutions.
+"""Find figures in a site that only hidden cells have made.
 
 Quarto runs cells before filters, and copies their figures even if unused."""
 
@@ -7,14 +7,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping, Set
-from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
-from ...markdown.regions import split_fences
 from ...settings.project import Project
 from .findings import Leak
-from .site_text import PAGES, Text
 
 _CELL = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{[ \t]*\w", re.M)
 _FOLDER = "_files/figure-"
@@ -65,45 +62,3 @@ def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
 
 def _figures(output: Path) -> list[Path]:
     return sorted(file for file in output.rglob("*_files/figure-*/*") if file.is_file())
-
-
-# Metadata comments (`<!-- lmm`), matched by their opening, because short ones make no needle
-
-_OPEN = re.compile(r"<!--[ \t\r\n]{0,9}lmm(?=[ \t\r\n]|-->)")
-MOST = 20  # reported per page
-_REACH = 300  # characters examined
-
-
-def comment_leaks(file: Path, text: Text) -> Iterator[Leak]:
-    """Yield a leak for each metadata comment in a page."""
-    if text.suffix not in PAGES or "<!--" not in text.source:
-        return
-    for match in islice(_OPEN.finditer(text.source), MOST):
-        comment = text.source[match.start() : match.start() + _REACH].partition("-->")[0]
-        line = text.source.count("\n", 0, match.start()) + 1
-        yield Leak(file, file, line, " ".join(comment.split()[:8]), text.member)
-
-
-# Probable solutions in documents without hidden parts
-
-_WORDS = (
-    r"(?:model |sample |muster)?(?:solutions?|answers?|answer key|lösung(?:en)?|antwort(?:en)?|corrigés?|réponses?|"
-    r"solución|soluciones|respuestas?|soluzion[ei]|rispost[ae])"
-)
-_NUMBERED = r"[ \t]*(?:\d[\w.]*)?[ \t]*[:.]?[ \t]*"
-_SOLUTION = re.compile(
-    rf"^#+[ \t]+(?:\d[\d.]*[ \t]+)?{_WORDS}(?:[ \t]+(?:to|for|zu|zur|der|de|di)\b[^\n]*)?{_NUMBERED}"
-    rf"(?:\{{[^\n]*\}})?[ \t]*$"
-    rf"|^[ \t]*:{{3,}}[ \t]*(?:\{{[^}}\n]*\.)?{_WORDS}\b"
-    rf"|<summary[^<>]*>[ \t]*(?:<[^<>]*>)?{_WORDS}{_NUMBERED}<",
-    re.I | re.M,
-)
-
-
-def find_solutions(text: str) -> Iterator[int]:
-    """Yield lines of headings, divs and summaries that begin a solution."""
-    line = 1
-    for is_code, piece in split_fences(text):
-        for solution in () if is_code else _SOLUTION.finditer(piece):
-            yield line + piece.count("\n", 0, solution.start())
-        line += piece.count("\n")
