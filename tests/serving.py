@@ -40,7 +40,7 @@ class Served:
         self.server = Server(server_config(self.app, connections=self.connections))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
         self.thread.start()
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE, verify=False)
         return self
 
     def __exit__(self, *error):
