@@ -69,6 +69,12 @@ def test_what_a_model_has_said_before_it_stopped_stays(course, model):
     assert events[-1] == ("error", {"error": serving_answers.BROKEN})
 
 
+def test_a_model_that_repeats_itself_is_stopped(course, model):
+    model.reply = "The oak stands in the garden. " * 40
+    with Served(course) as served:
+        assert served.events()[-1] == ("error", {"error": serving_answers.STOPPED})
+
+
 def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
     model.key = "another"
     with Served(course) as served:
@@ -116,6 +122,14 @@ def test_what_cannot_be_asked(course):
         for body, status, message in wrong:
             response = served.client.post("/ask", content=body)
             assert response.status_code == status and message in response.json()["error"]
+
+
+@pytest.mark.parametrize("type", ["", "exercise"])
+def test_the_text_of_an_exercise_comes_only_when_it_is_asked_for(type, course):
+    with Served(course) as served:
+        hits = served.client.get("/search", params={"q": "rings of the oak", "type": type, "k": "20"}).json()["hits"]
+    is_shown = {(hit["types"] == ["exercise"], bool(hit["text"])) for hit in hits}
+    assert is_shown == ({(True, True)} if type else {(True, False), (False, True)})
 
 
 def test_a_body_is_held_to_its_limit_while_it_comes(course):
