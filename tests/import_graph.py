@@ -70,9 +70,9 @@ def _statements(nodes: Iterable[ast.AST], lazy: bool = False) -> Iterator[tuple[
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node, lazy
-        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        elif isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             yield from _statements(node.orelse, lazy)
-        else:
+        elif not isinstance(node, ast.expr):
             inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             yield from _statements(ast.iter_child_nodes(node), inside)
 

@@ -22,10 +22,11 @@ from lmm_core.settings.tables import SECTIONS, section_keys
 from lmm_core.study.asked.recordings import Recordings, recordings_path
 from tests.cli.test_asked_propose import BOOTSTRAP, INTERVALS, ask
 from tests.cli.test_llmd_commands import REPLY
-from tests.commands import copy_course, run, text, write
+from tests.commands import copy_course, pandocs, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.model_server import annotate
 from tests.retrieve.test_ask import answering
+from tests.routes import read_all
 from tests.test_readme import ROOT, fits, transcript
 
 DOCS = ROOT / "docs"
@@ -225,11 +226,15 @@ def elements(node):
         yield from elements(child)
 
 
-def read_page(page):
-    """Return the anchors of a page, and the targets of its links and images."""
-    parts = list(elements(json.loads(run(f"pandoc -f markdown '{page}' -t json").stdout)))
-    anchors = {part["c"][1][0] for part in parts if part.get("t") == "Header"}
-    return anchors, [part["c"][2][0] for part in parts if part.get("t") in ("Link", "Image")]
+def read_pages(paths):
+    """Return of each page the anchors, and the targets of its links and images."""
+    trees = read_all({f"{number}.md": text(path) for number, path in enumerate(paths)}, pandocs()[-1])
+    found = {}
+    for path, tree in zip(paths, trees.values(), strict=True):
+        parts = list(elements(tree))
+        anchors = {part["c"][1][0] for part in parts if part.get("t") == "Header"}
+        found[path.resolve()] = anchors, [part["c"][2][0] for part in parts if part.get("t") in ("Link", "Image")]
+    return found
 
 
 def test_every_page_is_in_the_contents():
@@ -241,11 +246,11 @@ def test_every_page_is_in_the_contents():
 
 def test_every_link_leads_somewhere():
     """Links of the pages lead to pages of the site; those of other files, to files and anchors of docs."""
-    pages = {page.resolve(): read_page(page) for page in PAGES}
+    pages = read_pages(PAGES)
     others = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md",
                                        "quarto-ext/README.md", "sample-book/README.md")]  # fmt: skip
     wrong = []
-    for page, (_, links) in [*pages.items(), *((page.resolve(), read_page(page)) for page in others)]:
+    for page, (_, links) in (pages | read_pages(others)).items():
         for link in links:
             name, _, anchor = link.partition("#")
             if re.match(r"https?:|mailto:", link):

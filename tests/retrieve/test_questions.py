@@ -10,6 +10,8 @@ from lmm_core.models.annotators.prose import leans
 from lmm_core.models.chat import run
 from tests.retrieve.questions import SETS, ask, figures, questions, search, sections
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def answers(_indexed_book):
@@ -40,7 +42,6 @@ def test_exercises_are_not_given_away(answers):
     assert types <= {(), ("definition",)}
 
 
-@pytest.mark.slow
 def test_the_search_lists_the_right_section_first(_indexed_book):
     found = figures(run(search(_indexed_book, questions("gold"))))
     assert found.first >= 85
