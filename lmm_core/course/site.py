@@ -6,6 +6,7 @@ import html
 import json
 import os
 import posixpath
+import re
 import shutil
 import subprocess
 import tempfile
@@ -310,7 +311,22 @@ def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folde
         raise RenderError("\n".join(failed))
     for page in rendered:
         for message in page.messages:
-            in_file(logger, names.get(page.name, page.name)).warning(message)
+            text, line = _describe_warning(message, sources.get(page.name))
+            in_file(logger, names.get(page.name, page.name)).warning(text, line)
+
+
+_FORMULA = re.compile(r"Could not convert TeX math (.*), rendering as TeX:\n.*?\n *\^\n([^\n]*)", re.S)
+
+
+def _describe_warning(message: str, source: Path | None) -> tuple[str, int]:
+    """Return a warning of pandoc; of a formula in one line, with the line of the source (0 if unknown)."""
+    warning = _FORMULA.match(message)
+    if warning is None or source is None:
+        return message, 0
+    formula, why = warning.groups()
+    before, is_there, _ = source.read_text("utf-8", "replace").partition(formula)
+    text = f"a formula cannot be converted, and is shown as TeX: {' '.join(formula.split())} ({why})"
+    return text, before.count("\n") + 1 if is_there else 0
 
 
 def _place(path: Path) -> Path:

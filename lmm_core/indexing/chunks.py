@@ -87,8 +87,8 @@ def blocks_to_chunks(
     """Return the chunks of a document: one for each text block and each summary.
 
     annotation_model: the metadata encoded with a text, by default titles and questions; a list names inherited
-    properties. docid: used if the header has none; source: the file; language: the document's code. Parts with
-    `skip: true` are left out."""
+    properties. logger: accepted, as in LM markdown for education; nothing is logged. docid: used if the header has
+    none; source: the file; language: the document's code. Parts with `skip: true` are left out."""
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
     docid = docid_in(header_content(blocklist)) or docid
     return make_chunks(blocklist, encoding_model, model, docid, source, rules or KnitRules(), language)

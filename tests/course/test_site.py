@@ -161,6 +161,14 @@ def test_works_that_a_page_cites():
     assert "Tukey (1977)" in text(".lmm/course/site/a.html") and "References" in text(".lmm/course/site/a.html")
 
 
+def test_a_formula_that_cannot_be_converted_is_named_in_one_line():
+    write("a.md", "# A\n\nThe sum $\\foobar{x}$ of\n\n$$\na +\n\\frac{1\n$$\n")
+    stderr = make_course("--steps check,render").stderr.decode()
+    shown = "warning: a formula cannot be converted, and is shown as TeX: "
+    assert f"a.md:3: {shown}\\foobar{{x}} (unexpected control sequence \\foobar)\n" in stderr
+    assert f"a.md:5: {shown}a + \\frac{{1 (unexpected" in stderr and "expecting" not in stderr
+
+
 def test_notes_without_a_first_page_get_one():
     write("my notes/config.toml", '[files]\nexclude = ["drafts/"]\n')
     write("my notes/drafts/later.md", "# Later\n")
