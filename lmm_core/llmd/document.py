@@ -244,7 +244,7 @@ class _DocumentReader:
         heads = [heading for heading in self.headings if heading.level == 2]
         titles = [section_of(heading.title) for heading in heads]
         sections: dict[str, tuple[Heading, int]] = {}
-        for title, heading, end in zip(titles, heads, self._ends(heads, len(self.text)), strict=True):
+        for title, (heading, end) in zip(titles, _with_ends(heads, len(self.text)), strict=True):
             if title in sections:
                 self._problem(heading.start, f"this is a second `## {title}`; only the first counts")
             sections.setdefault(title, (heading, end))
@@ -265,7 +265,7 @@ class _DocumentReader:
     def _meta(self, section: Heading, end: int) -> dict[str, LlmdPart]:
         heads = self._subheadings(section, end)
         parts = {META: self._part(section, heads[0].start if heads else end)}
-        for heading, stop in zip(heads, self._ends(heads, end), strict=True):
+        for heading, stop in _with_ends(heads, end):
             parts.setdefault(heading.title, self._part(heading, stop))
         for title in (INSTRUCTIONS, TOOLS):
             if title not in parts:
@@ -274,9 +274,6 @@ class _DocumentReader:
 
     def _subheadings(self, section: Heading, end: int) -> list[Heading]:
         return [heading for heading in self.headings if section.end <= heading.start < end]
-
-    def _ends(self, headings: Sequence[Heading], end: int) -> list[int]:
-        return [*(heading.start for heading in headings[1:]), end][: len(headings)]
 
     def _part(self, heading: Heading, end: int) -> LlmdPart:
         start = self._skip_blank(heading.end, end)
@@ -292,9 +289,8 @@ class _DocumentReader:
     # Code
 
     def _files(self, section: Heading, end: int) -> dict[str, CodeFile]:
-        heads = self._subheadings(section, end)
         files: dict[str, CodeFile] = {}
-        for heading, stop in zip(heads, self._ends(heads, end), strict=True):
+        for heading, stop in _with_ends(self._subheadings(section, end), end):
             path = _path(heading.title)
             file = self._file(path, heading, stop)
             if not path:
@@ -344,7 +340,7 @@ class _DocumentReader:
         first = self._skip_blank(section.end, heads[0].start if heads else end)
         if first < (heads[0].start if heads else end):
             self._problem(first, "this text belongs to no entry: begin one with `### Entry 1`")
-        entries = tuple(self._entry(*pair) for pair in zip(heads, self._ends(heads, end), strict=True))
+        entries = tuple(self._entry(*pair) for pair in _with_ends(heads, end))
         last = 0
         for entry in entries:
             if not entry.number:
@@ -390,6 +386,11 @@ class _DocumentReader:
 
     def _problem(self, offset: int, message: str) -> None:
         self.problems.append(Problem(self._line(offset), message))
+
+
+def _with_ends(headings: Sequence[Heading], end: int) -> Iterator[tuple[Heading, int]]:
+    """Yield headings with the offsets at which their parts end."""
+    return zip(headings, [*(heading.start for heading in headings[1:]), end], strict=False)
 
 
 def _entry_text(source: str, newline: str, is_reply: bool = False) -> str | None:

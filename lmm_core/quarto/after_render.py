@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import KeepingLogger, LoggerBase, counted, in_file
-from ..markdown.visibility import KnitRules, project_rules
+from ..markdown.visibility import KnitRules
 from ..settings.project import Project, load_project
 from ..settings.quarto_inputs import (
     DocumentFinder,
@@ -21,7 +21,7 @@ from ..settings.quarto_inputs import (
     only_inside,
     with_included,
 )
-from ..settings.quarto_project import mapping_in, page_rules, page_settings, read_project
+from ..settings.quarto_project import mapping_in, page_rules, page_settings, read_project, with_quarto_rules
 from ..settings.tables import IN_COURSE
 from .options import ASK_FOLDER, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, read_pages, rendered_files
@@ -51,11 +51,6 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
     return not reports.count("error")
 
 
-def _knitted(project_dir: Path) -> Project:
-    project = load_project(project_dir / "-")
-    return replace(project, rules=project_rules(read_project(project_dir), project.rules))
-
-
 def _outputs(output: Path, output_files: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
     if output.resolve() != project_dir.resolve():
         return [output]
@@ -80,19 +75,11 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
     if paths:
         import asyncio
 
-        project = _indexed(load_project(project_dir / "-"), project_dir)
+        project = load_project(project_dir / "-")
+        types = with_quarto_rules(project, project_dir).rules.div_types  # whatever the notes keep is indexed by type
+        project = replace(project, rules=replace(project.rules, div_types=types))
         counts = asyncio.run(_index(paths, project, logger, prune))
         logger.info(f"index: {counts.describe()}")
-
-
-def _indexed(project: Project, project_dir: Path) -> Project:
-    """Return the project with div classes of `_quarto.yml`."""
-    rules = project_rules(read_project(project_dir), project.rules)
-    return replace(project, rules=replace(project.rules, div_types=rules.div_types))
-
-
-def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
-    return lambda path: replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
@@ -101,9 +88,12 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     from ..indexing.refresh import Refresh
     from ..settings.models import Models
 
+    def rules_of(path: Path) -> KnitRules:
+        return replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
+
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:
-        refresh = Refresh(project, store, models, logger=logger, rules_of=_indexed_rules(project))
+        refresh = Refresh(project, store, models, logger=logger, rules_of=rules_of)
         finder = DocumentFinder()
         # other files may be pages in another profile
         refresh.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
@@ -127,7 +117,9 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
         return
     settings = read_project(project_dir)
     pages = [*site_pages(project_dir, output)]
-    rows = write_box(output, pages, _knitted(project_dir), ask, settings, logger, more)
+    rows = write_box(
+        output, pages, with_quarto_rules(load_project(project_dir / "-"), project_dir), ask, settings, logger, more
+    )
     logger.info(f"ask box: {counted(len(rows.sections), 'section')} of {counted(len(rows.documents), 'document')}")
 
 
@@ -197,7 +189,7 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
         return includes[path] if path in includes else included_in(path, project_dir)
 
     published = [*follow_includes(find_inputs(project_dir), included)]
-    project, ask = _knitted(project_dir), read_ask(project_dir)
+    project, ask = with_quarto_rules(load_project(project_dir / "-"), project_dir), read_ask(project_dir)
     findings = look_for_leaks(outputs, rendered, project, logger, published, ask, in_memory=pages)
     remaining: list[Leak] = []
     for leak in findings.leaks:

@@ -13,11 +13,10 @@ from ..files.walk import RENDERED, is_document
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, is_notebook, write_markdown
-from ..markdown.visibility import project_rules
 from ..scan.check.mistakes import read_documents, typo_lines, with_types
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
-from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
+from ..settings.quarto_project import page_settings, read_project, with_quarto_rules
 from .extension import filter_problem, has_filter
 from .native_blocks import find_native
 from .pages import Page, input_files, name_in_project, read_pages
@@ -66,21 +65,16 @@ def _documents(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> 
 
 def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
     problem = filter_problem(read_project(project_dir))
-    if problem and not all(page.included or _is_filtered(page, project_dir) for page in pages):
+    settings = [page_settings(page.file.path, page.header, {}) for page in pages if problem and not page.included]
+    if not all(map(has_filter, settings)):
         raise RenderError(
             f"_quarto.yml: {problem}, so pages would show what is left out. To see what to add, run: lmm doctor"
         )
 
 
-def _is_filtered(page: Page, project_dir: Path) -> bool:
-    places = folder_files(page.file.path, project_dir)
-    settings = [with_named(read_yaml(place), place.parent) for place in places]
-    return any(map(has_filter, [*settings, with_named(page.header, page.file.path.parent)]))
-
-
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
     """Return a line per block or near-miss that may publish hidden text, given the types of all documents."""
-    rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
+    rules = with_quarto_rules(load_project(project_dir / "-"), project_dir).rules
     page_paths = {page.file.path for page in pages}
     others = [path for path in find_inputs(project_dir) if path not in page_paths]
     rules = with_types(rules, [*pages, *read_documents(others)])

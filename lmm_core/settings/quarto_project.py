@@ -58,9 +58,11 @@ def quarto_language(folder: Path) -> str:
         return ""
 
 
-def with_quarto_rules(project: Project) -> Project:
-    """Return the project with the knit rules of `_quarto.yml`. Raise QuartoError."""
-    return replace(project, rules=project_rules(read_project(project.root), project.rules))
+def with_quarto_rules(project: Project, folder: Path | None = None) -> Project:
+    """Return the project with the knit rules of `_quarto.yml`. folder: of that file, by default the project's.
+
+    Raise QuartoError."""
+    return replace(project, rules=project_rules(read_project(folder or project.root), project.rules))
 
 
 def active_profiles() -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import FolderError, StoreError
 from ..models.embedders.embedder import Sparse
 from .ranking import Hit
-from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where, filter_from
+from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where, filter_from, vector_for
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard
@@ -57,12 +57,8 @@ def edge_config(spec: VectorSpec) -> EdgeConfig:
     )
 
 
-def edge_vector(vector: Vector, edge: Any) -> Any:
-    return edge.SparseVector(vector.indices, vector.values) if isinstance(vector, Sparse) else vector
-
-
 def edge_point(point: Point, edge: Any) -> Any:
-    vectors = {name: edge_vector(vector, edge) for name, vector in point.vectors.items()}
+    vectors = {name: vector_for(vector, edge) for name, vector in point.vectors.items()}
     return edge.Point(point.id, vectors, dict(point.payload))
 
 
@@ -102,7 +98,7 @@ def search_shard(shard: EdgeShard, where: Where | None, vectors: Mapping[str, Ve
     weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter()))
     requests = [
         edge.QueryRequest(
-            limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=fits,
+            limit, query=edge.Query.Nearest(vector_for(vector, edge), using=using), filter=fits,
             params=weighed if isinstance(vector, Sparse) else None,
         )
         for using, vector in vectors.items()

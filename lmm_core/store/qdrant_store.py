@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import StoreError
 from ..models.addresses import is_loopback, usable_environment
-from ..models.embedders.embedder import Sparse
 from .points import checked_id, checked_name, checked_points, in_batches
 from .ranking import Hit, run_search
 from .vector_store import (
@@ -28,6 +27,7 @@ from .vector_store import (
     VectorStore,
     Where,
     filter_from,
+    vector_for,
 )
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class QdrantStore(VectorStore):
 
         fits = filter_from(where, models)
         requests = [
-            models.QueryRequest(query=_written_vector(vector), using=using, limit=limit, filter=fits)
+            models.QueryRequest(query=vector_for(vector, models), using=using, limit=limit, filter=fits)
             for using, vector in vectors.items()
         ]
         responses = self._ask(lambda: self._client.query_batch_points(name, requests))
@@ -303,16 +303,10 @@ class ServerStore(QdrantStore):
         return self.aliases().get(name, name)
 
 
-def _written_vector(vector: Vector) -> Any:
-    from qdrant_client import models
-
-    return models.SparseVector(indices=vector.indices, values=vector.values) if isinstance(vector, Sparse) else vector
-
-
 def _written_point(point: Point) -> Any:
     from qdrant_client import models
 
-    vectors = {name: _written_vector(vector) for name, vector in point.vectors.items()}
+    vectors = {name: vector_for(vector, models) for name, vector in point.vectors.items()}
     return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
 
 

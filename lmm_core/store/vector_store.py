@@ -160,13 +160,18 @@ def is_server(store: VectorStore) -> TypeGuard[ServerStore]:
     return hasattr(store, "switch")
 
 
-# Filters
+# Terms of `library`: `qdrant_edge` or `qdrant_client.models`, with equal class names
+
+
+def vector_for(vector: Vector, library: Any) -> Any:
+    """Return a vector as the library takes it."""
+    if not isinstance(vector, Sparse):
+        return vector
+    return library.SparseVector(indices=vector.indices, values=vector.values)
 
 
 def filter_from(where: Where | None, library: Any) -> Any:
-    """Return the filter for a Where, or None to match every point.
-
-    library: `qdrant_edge` or `qdrant_client.models`, with equal class names"""
+    """Return the filter for a Where, or None to match every point."""
     if where is None or not (where.all or where.none):
         return None
     must = [_condition(key, value, library) for key, value in where.all.items()]

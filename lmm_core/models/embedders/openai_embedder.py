@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +9,18 @@ from ...errors import ModelError
 from ..names import ModelName
 from ..openai.client import explain, open_client, require_key
 from ..sources import ModelOptions, ModelSource
-from .embedder import WORDS_ALONE, batches
+from .embedder import WORDS_ALONE
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-# OpenAI takes up to 2,048 texts and 300,000 tokens; a small request costs less if it fails
-MOST_TEXTS = 256
-MOST_CHARACTERS = 200_000
 WINDOW = 8191
 
 
 class OpenAIEmbedder:
-    """A remote embedding model, with parallel batches. Raise ModelError if a required key is not set."""
+    """A remote embedding model, one request for all texts; `CachedEmbedder` makes batches.
+
+    OpenAI takes up to 2,048 texts and 300,000 tokens. Raise ModelError if a required key is not set."""
 
     window = WINDOW
 
@@ -35,29 +33,20 @@ class OpenAIEmbedder:
         self._client: AsyncOpenAI | None = None
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        slots = asyncio.Semaphore(self._limits.max_concurrency)
-        groups = batches(texts, MOST_TEXTS, MOST_CHARACTERS)
-        embedded = await asyncio.gather(*(self._embed(group, slots) for group in groups))
-        return [vector for vectors in embedded for vector in vectors]
-
-    async def _embed(self, texts: list[str], slots: asyncio.Semaphore) -> list[list[float]]:
         import openai
 
         self._client = self._client or open_client(self._source, self._key, self._limits)
-        async with slots:
-            try:
-                reply: Any = await self._client.embeddings.create(
-                    model=self._model, input=texts, encoding_format="float"
-                )
-            except openai.APIError as error:
-                raise explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered) from None
-            except (ValueError, RecursionError) as error:
-                raise ModelError(
-                    f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
-                ) from None
+        try:
+            reply = await self._client.embeddings.create(model=self._model, input=list(texts), encoding_format="float")
+        except openai.APIError as error:
+            raise explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered) from None
+        except (ValueError, RecursionError) as error:
+            raise ModelError(
+                f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
+            ) from None
         return self._read(reply, texts)
 
-    def _read(self, reply: Any, texts: list[str]) -> list[list[float]]:
+    def _read(self, reply: Any, texts: Sequence[str]) -> list[list[float]]:
         data = getattr(reply, "data", None)
         items = data if isinstance(data, list) else []
         if all(isinstance(getattr(item, "index", None), int) for item in items):
