@@ -110,9 +110,15 @@ def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mode
 
     names: configured models by role (`default` leaves the choice to us)"""
     name = names.get(role, DEFAULT)
-    if is_default(name):
-        return _default_model(role, names, sources)
-    chosen = _fit_for(role, parse_name(name, sources))
+    if not is_default(name):
+        chosen = _fit_for(role, parse_name(name, sources))
+    elif role == "embedding":  # a key in the environment is no consent to send all notes
+        return NO_MODEL
+    elif role == "major":
+        chosen = ModelName("openai", "") if sources["openai"].has_key else ModelName(STAND_IN, "default")
+    else:
+        above = choose_model(_ABOVE[role], names, sources)
+        chosen = ModelName(above.source, "" if above.source in sources else above.model)
     if chosen.model or chosen == NO_MODEL:
         return chosen
     return _model_of_source(sources[chosen.source], role, names, sources)
@@ -127,19 +133,6 @@ def _fit_for(role: str, name: ModelName) -> ModelName:
     return name
 
 
-def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
-    if role == "aux":
-        return choose_model("minor", names, sources)
-    if role == "minor":
-        major = choose_model("major", names, sources)
-        own = sources[major.source].chat_model if major.source in sources else ""
-        return ModelName(major.source, own or major.model)
-    if role == "embedding":  # a key in the environment is no consent to send all notes
-        return NO_MODEL
-    openai = sources["openai"]
-    return ModelName("openai", _own_model(openai, role)) if openai.has_key else ModelName(STAND_IN, "default")
-
-
 def _model_of_source(
     source: ModelSource, role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]
 ) -> ModelName:
@@ -151,11 +144,7 @@ def _model_of_source(
         other = choose_model(above, names, sources)
         if other.source == source.name:
             return other
-    return ModelName(source.name, _own_model(source, role))
-
-
-def _own_model(source: ModelSource, role: str) -> str:
     own = source.embedding_model if role == "embedding" else source.chat_model
     if not own:
         raise ModelError(f"{source.name} has no default model for {role}: name a model, {source.name}/MODEL")
-    return own
+    return ModelName(source.name, own)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Annotations in a header's `RAG`, with their options
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
+_HEADER_KEYS = ("embedding", "major", "minor", "aux", "system", "RAG")  # under `model`
 # Other options of `RAG`, with defaults
 _RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in keys_of(ScanOpts)}
 
@@ -156,7 +157,7 @@ def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     for key, value in _header_keys(header.get("model"), problems):
         try:
             if not _is_unset(value):
-                project = _HEADER_KEYS[key](project, key, value)
+                project = _with_option(project, key, value)
         except LmmError as error:
             problems.append(f"`model.{key}`: {error}")
     if problems:
@@ -183,18 +184,18 @@ def _header_keys(model: Any, problems: list[str]) -> Iterator[tuple[str, Any]]:
                 problems.append(f"unknown key `model.{key}` (known: {', '.join(_HEADER_KEYS)})")
 
 
-def _with_model(project: Project, role: str, value: Any) -> Project:
+def _with_option(project: Project, key: str, value: Any) -> Project:
+    if key == "RAG":
+        return _with_annotations(project, value)
+    if key == "system":
+        return replace(project, system=_text(value, "a text"))
     name = _text(value, "source/model, source or default")
     if leads_outside(parse_name(name, known_sources(project.sources)), project.root):
         raise ConfigError(f"should be a folder inside {project.root}")
-    return replace(project, models=project.models | {role: name})
+    return replace(project, models=project.models | {key: name})
 
 
-def _with_system(project: Project, _key: str, value: Any) -> Project:
-    return replace(project, system=_text(value, "a text"))
-
-
-def _with_annotations(project: Project, _key: str, value: Any) -> Project:
+def _with_annotations(project: Project, value: Any) -> Project:
     """Apply a list of annotations, or a mapping like the table [RAG]. A list keeps the numbers of words."""
     if not isinstance(value, dict):
         allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none), or a mapping of {', '.join(_RAG_KEYS)}"
@@ -214,13 +215,3 @@ def _text(value: Any, allowed: str) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"should be {allowed}, not {value!r:.60}")
     return value
-
-
-_HEADER_KEYS: dict[str, Callable[[Project, str, Any], Project]] = {
-    "embedding": _with_model,
-    "major": _with_model,
-    "minor": _with_model,
-    "aux": _with_model,
-    "system": _with_system,
-    "RAG": _with_annotations,
-}

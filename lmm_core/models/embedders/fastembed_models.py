@@ -269,7 +269,6 @@ class FastEmbedder:
         self._lock = threading.Lock()
         self._model: TextEmbedding | None = None
         self._tokenizer: Tokenizer | None = None
-        self._dimensions = self._files.dimensions
 
     @property
     def window(self) -> int:
@@ -305,12 +304,7 @@ class FastEmbedder:
     def _embed(self, texts: list[str]) -> list[list[float]]:
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             self._model = self._model or load_model(self._files, "dense")
-            vectors = [_unit(vector) for vector in self._model.embed([*map(replace_surrogates, texts)], batch_size=1)]
-            self._dimensions = self._dimensions or len(vectors[0])
-            if any(len(vector) != self._dimensions for vector in vectors):
-                size = len(vectors[0])
-                raise ModelError(f"{self.name}: the model returned {size} dimensions instead of {self._dimensions}")
-            return vectors
+            return [_unit(vector) for vector in self._model.embed([*map(replace_surrogates, texts)], batch_size=1)]
 
 
 def _window(folder: Path) -> int:
@@ -338,8 +332,7 @@ def _unit(vector: Any) -> list[float]:
 
 class CrossEncoder:
     """A local cross-encoder, downloaded (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`) or in a folder
-    (`fastembed/./models/x`,
-    relative to `root`). Raise ModelError if it is missing."""
+    (`fastembed/./models/x`, relative to `root`). Raise ModelError if it is missing."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
