@@ -52,7 +52,8 @@ dist: extension
 	mv SHA256SUMS dist/
 
 # The tests start our commands hundreds of times: Python may keep what it has compiled.
-PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto
+# One process runs all of an `xdist_group`, and alone imports the library that takes seconds.
+PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto --dist loadgroup
 
 # What is marked `slow`, `long`, `quarto`, `model` or `qdrant` is left out; the types are checked meanwhile.
 test: $(VENV)/.installed-test

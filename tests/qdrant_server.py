@@ -18,8 +18,6 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from qdrant_client import QdrantClient
-
 from tests.effort import PATIENCE
 
 BINARY, URL = os.environ.get("QDRANT_TEST_BINARY", ""), os.environ.get("QDRANT_TEST_URL", "")
@@ -91,6 +89,8 @@ class RealServer:
 
 def client_of(url):
     """A client of a server, closed with the block."""
+    from qdrant_client import QdrantClient
+
     return contextlib.closing(QdrantClient(url=url, check_compatibility=False))
 
 

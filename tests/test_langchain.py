@@ -6,7 +6,6 @@ import sys
 
 import pytest
 from pydantic import ValidationError
-from qdrant_client import QdrantClient
 
 from lmm_core.errors import StoreError
 from lmm_core.indexing.api import blocklist_upload, markdown_upload
@@ -15,8 +14,13 @@ from lmm_core.settings.config import ConfigSettings
 from tests.commands import write
 from tests.indexing import document
 
-langchain = pytest.importorskip("lmm_core.langchain")
+pytestmark = pytest.mark.xdist_group("qdrant_client")
 SUMMED_UP = "---\n~summary: How models predict.\n---\n\n# Models\n\n## Logit\n\nThe logit is a logarithm of the odds.\n"
+
+
+@pytest.fixture
+def langchain():
+    return pytest.importorskip("lmm_core.langchain")
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def config(request):
     return settings
 
 
-def test_the_retriever_finds_documents_with_their_places(config):
+def test_the_retriever_finds_documents_with_their_places(langchain, config):
     retriever = langchain.QdrantVectorStoreRetriever.from_config_settings(config, limit=2)
     results = retriever.invoke("Where is the variance explained?")
     assert len(results) == 2 and type(results[0]).__name__ == "Document"
@@ -38,14 +42,16 @@ def test_the_retriever_finds_documents_with_their_places(config):
     assert metadata["score"] > 0 and "page_content" not in metadata
 
 
-def test_the_asynchronous_retriever_finds_the_same(config):
+def test_the_asynchronous_retriever_finds_the_same(langchain, config):
     retriever = langchain.AsyncQdrantVectorStoreRetriever.from_config_settings(config)
     found = asyncio.run(retriever.ainvoke("residual"))
     assert [one.id for one in found] == [one.id for one in retriever.invoke("residual")]
     assert "the residual is" in found[0].page_content
 
 
-def test_a_retriever_is_made_of_a_client_of_qdrant():
+def test_a_retriever_is_made_of_a_client_of_qdrant(langchain):
+    from qdrant_client import QdrantClient
+
     client = QdrantClient(":memory:")
     with pytest.raises(ValidationError, match="embedding_model"):
         langchain.QdrantVectorStoreRetriever(client, "documents", "densest")
@@ -54,7 +60,7 @@ def test_a_retriever_is_made_of_a_client_of_qdrant():
         retriever.invoke("median")
 
 
-def test_a_grouped_retriever_returns_sections_under_the_summary_around_them():
+def test_a_grouped_retriever_returns_sections_under_the_summary_around_them(langchain):
     config = ConfigSettings(storage={"memory": True}, database={"collection_name": "grouped"})
     blocklist_upload(parse_markdown_text(SUMMED_UP), config)
     grouped = langchain.QdrantVectorStoreRetrieverGrouped.from_config_settings(config, max_companion_docs=1)

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from qdrant_client import QdrantClient
-from qdrant_client.models import Distance, VectorParams
 
 from lmm_core import (
     AnnotationModel,
@@ -36,6 +34,7 @@ from tests.commands import text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 
+pytestmark = pytest.mark.xdist_group("qdrant_client")
 REGRESSION = """---
 title: Regression
 docid: regression
@@ -58,10 +57,23 @@ A line is laid through points, so that the squares of what is left over are as s
 
 
 @pytest.fixture
-def client():
-    with_it = QdrantClient(":memory:")
+def qdrant_client():
+    import qdrant_client
+
+    return qdrant_client
+
+
+@pytest.fixture
+def client(qdrant_client):
+    with_it = qdrant_client.QdrantClient(":memory:")
     yield with_it
     with_it.close()
+
+
+def vectors(size):
+    from qdrant_client.models import Distance, VectorParams
+
+    return VectorParams(size=size, distance=Distance.COSINE)
 
 
 def bm25_chunks():
@@ -79,9 +91,9 @@ def text_of(point):
 # Documents
 
 
-def test_an_index_of_lm_markdown_is_not_touched():
-    made = QdrantClient(path="storage")
-    made.create_collection("chunks", vectors_config={"content": VectorParams(size=2, distance=Distance.COSINE)})
+def test_an_index_of_lm_markdown_is_not_touched(qdrant_client):
+    made = qdrant_client.QdrantClient(path="storage")
+    made.create_collection("chunks", vectors_config={"content": vectors(2)})
     made.close()
     before = {path: path.read_bytes() for path in Path("storage").rglob("*") if path.is_file()}
     write("config.toml", '[storage]\nfolder = "./storage"\n')
@@ -118,13 +130,13 @@ def test_chunks_are_uploaded_and_queried_by_a_model(monkeypatch):
     assert len(found) == 2
 
 
-def test_a_qdrant_client_of_a_folder_is_taken_and_a_closed_one_is_told():
-    client = QdrantClient(path="storage")
+def test_a_qdrant_client_of_a_folder_is_taken_and_a_closed_one_is_told(qdrant_client):
+    client = qdrant_client.QdrantClient(path="storage")
     for _ in range(2):  # that it is there is fine
         assert initialize_collection(client, "documents", QdrantEmbeddingModel.BM25, ExceptionLogger())
     assert len(upload(client, "documents", "bm25", bm25_chunks())) == 3
     client.close()
-    client = QdrantClient(path="storage")
+    client = qdrant_client.QdrantClient(path="storage")
     assert "logistic" in text_of(query(client, "documents", "bm25", "logistic")[0])
     client.close()
     assert query(client, "documents", "bm25", "logistic", logger=(logger := ListLogger())) == []
@@ -133,7 +145,7 @@ def test_a_qdrant_client_of_a_folder_is_taken_and_a_closed_one_is_told():
 
 def test_a_collection_of_somebody_else_is_told_in_a_sentence(client):
     logger = ListLogger()
-    client.create_collection("documents", vectors_config=VectorParams(size=4, distance=Distance.COSINE))
+    client.create_collection("documents", vectors_config=vectors(4))
     assert query(client, "documents", "bm25", "logistic", logger=logger) == []
     assert not initialize_collection(client, "documents", "bm25", logger)
     assert all("was not made by LM markdown" in str(report) for report in logger.reports)

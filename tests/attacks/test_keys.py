@@ -174,6 +174,7 @@ def test_a_key_goes_to_the_host_of_its_own_source(outside):
     assert SECRET not in outside.seen[0]
 
 
+@pytest.mark.xdist_group("qdrant_client")
 def test_any_key_goes_to_this_machine_and_not_to_a_proxy(outside):
     with ModelServer("Yes.") as model, FailingServer(key=SECRET) as store:
         clone(model.url, "HF_TOKEN", storage=store.url)
@@ -236,6 +237,7 @@ def test_the_doctor_says_it_and_asks_nobody(outside):
 # Qdrant
 
 
+@pytest.mark.xdist_group("qdrant_client")
 def test_no_key_goes_to_a_qdrant_server_of_a_stranger(outside, monkeypatch):
     clone("http://localhost:9", storage="https://attacker.qdrant.io")
     assert 'LMM_TRUST="attacker.qdrant.io:6333 QDRANT_API_KEY" ' in all_options(look_up)
@@ -245,6 +247,7 @@ def test_no_key_goes_to_a_qdrant_server_of_a_stranger(outside, monkeypatch):
     assert outside.seen[0].split()[1] == "attacker.qdrant.io:6333"
 
 
+@pytest.mark.xdist_group("qdrant_client")
 def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch):
     monkeypatch.setenv("LMM_STORAGE__URL", "https://db.example")
     all_options(look_up)

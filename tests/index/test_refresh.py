@@ -14,6 +14,7 @@ from lmm_core.store.places import open_store
 from tests.commands import write
 from tests.indexing import WRITES, FailingStore, document, send, without_time
 
+pytestmark = pytest.mark.xdist_group("qdrant_client")
 WORDS = [f"word{number}" for number in range(12)]
 
 

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 from lmm_core.installation import install_command
 from lmm_core.retrieve.tools import Tools
@@ -34,6 +33,8 @@ MARKDOWN = {
 
 def stdio(folder, *options):
     """A client of a server that it starts."""
+    from mcp import Client, StdioServerParameters
+
     server = [*SERVER, *options]
     return Client(StdioServerParameters(command=server[0], args=server[1:], cwd=str(folder), env=dict(os.environ)))
 

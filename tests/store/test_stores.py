@@ -12,6 +12,7 @@ from lmm_core.store.vector_store import Point, Search, VectorSpec, Where, is_ser
 from tests.effort import PATIENCE
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, ids, key, near, point, random_points, random_searches
 
+pytestmark = pytest.mark.xdist_group("qdrant_client")
 SERVER = pytest.param("server", marks=pytest.mark.qdrant)
 
 
