@@ -65,7 +65,7 @@ class Cache:
         self._keep((key, None, array("f", vector).tobytes()) for key, vector in vectors.items())
 
     def forget(self, key: bytes) -> None:
-        self._run("DELETE FROM entries WHERE key = ?", [(key,)])
+        self._do(lambda connection: connection.execute("DELETE FROM entries WHERE key = ?", (key,)))
 
     def size(self) -> CacheSize:
         try:
@@ -106,13 +106,10 @@ class Cache:
         return values
 
     def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
-        self._run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
+        self._do(lambda connection: connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows))
 
     def _ask(self, question: str, *values: Any) -> list[Any]:
         return self._do(lambda connection: connection.execute(question, values).fetchall())
-
-    def _run(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        self._do(lambda connection: connection.executemany(statement, rows))
 
     def _do(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         import sqlite3

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..arguments import key
 from ..errors import ModelError
 from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelSource
 
@@ -93,14 +94,18 @@ def leads_outside(name: ModelName, root: Path) -> bool:
 
 # Roles
 
-# Purposes by names of prompts that writers may replace
-PURPOSES = {
-    "questions": "which questions a section gets (lmm rag)",
-    "summary": "which summary a section gets (lmm rag)",
-    "chat": "how a question in a document is answered (lmm chat)",
-    "edit": "how the new version of a text is written (lmm chat)",
-    "answer": "how a student's question is answered (lmm ask, lmm serve)",
-}
+
+@dataclass(frozen=True, slots=True)
+class PromptFiles:
+    """Files with the writer's prompts, from the project's root: `[prompts]`."""
+
+    questions: str = key("", "which questions a section gets (lmm rag)")
+    summary: str = key("", "which summary a section gets (lmm rag)")
+    chat: str = key("", "how a question in a document is answered (lmm chat)")
+    edit: str = key("", "how the new version of a text is written (lmm chat)")
+    answer: str = key("", "how a student's question is answered (lmm ask, lmm serve)")
+
+
 ROLES = ("major", "minor", "aux", "embedding")
 _ABOVE = {"minor": "major", "aux": "minor"}
 

@@ -14,10 +14,11 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
+from ..arguments import keys_of
 from ..errors import PromptError
 from .chat import REPLY_TOKENS, ChatMessage, Request
 from .languages.stemming import language_code, language_name
-from .names import PURPOSES
+from .names import PromptFiles
 from .sources import ANNOTATION_TOKENS
 
 NOTHING_OWN: Mapping[str, str] = MappingProxyType({})  # no custom prompts
@@ -177,10 +178,10 @@ def _known_prompt(name: str) -> KnownPrompt:
     text = WANTED.get(name, prompt.system)
     names = {*fields_in(text), *OPTIONAL.intersection(fields_in(prompt.system + prompt.template))}
     fields = {field: meaning for field, meaning in _FIELDS.items() if field in names}
-    return KnownPrompt(name, PURPOSES[name], text, fields)
+    return KnownPrompt(name, keys_of(PromptFiles)[name].metadata["description"], text, fields)
 
 
-KNOWN = {name: _known_prompt(name) for name in PURPOSES}
+KNOWN = {name: _known_prompt(name) for name in keys_of(PromptFiles)}
 
 
 def read_prompt(name: str, path: Path) -> str:

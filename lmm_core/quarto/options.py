@@ -50,24 +50,19 @@ def read_options(setting: Any, base: RenderOptions, place: str, allowed: Iterabl
     if setting is None:
         return base
     if not isinstance(setting, dict):
-        raise RenderError(f"{place}: {not_a_mapping()}")
+        raise RenderError(f"{place}: `lmm`: should be a mapping of {', '.join(OPTIONS)}")
     own = {str(key).replace("_", "-"): value for key, value in setting.items()}
     foreign = set(allowed) - set(OPTIONS)
-    problems = [problem for key, value in own.items() if key not in foreign and (problem := option_problem(key, value))]
+    problems = list(filter(None, (_option_problem(key, value) for key, value in own.items() if key not in foreign)))
     if problems:
         raise RenderError("\n".join(f"{place}: {problem}" for problem in problems))
-    names = {field.name.replace("_", "-"): field.name for field in fields(RenderOptions)}
-    return replace(base, **{names[key]: value for key, value in own.items() if key in names})
+    names = {field.name for field in fields(RenderOptions)}
+    return replace(base, **{key: value for key, value in own.items() if key in names})
 
 
-def not_a_mapping() -> str:
-    """Return the error for a value of `lmm:` that is not a mapping."""
-    return f"`lmm`: should be a mapping of {', '.join(OPTIONS)}"
-
-
-def option_problem(key: str, value: Any) -> str:
+def _option_problem(key: str, value: Any) -> str:
     """Return the error in an option, or ""."""
-    kind = OPTIONS.get(key.replace("_", "-"))
+    kind = OPTIONS.get(key)
     if kind is None:
         return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
     if kind == ASK:

@@ -45,14 +45,12 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     in_folder = _folder_options(project_dir)
     pages, rendered = dict[Path, Page](), set(paths)
     existing = [path for path in paths if path.is_file()]
-    try:
-        for path in follow_includes(existing, lambda path: pages[path].includes):
-            file, options = read_markdown(path), in_folder(path.parent)
-            includes = named_in(file.text, path, project_dir)
-            pages[path] = Page(file, options, includes, path not in rendered, not is_inside(path, project_dir))
-    finally:  # report problems of earlier files even if a later one is unreadable
-        for page in pages.values():
-            page.options = _page_options(page, project_dir)
+    for path in follow_includes(existing, lambda path: pages[path].includes):
+        file, options = read_markdown(path), in_folder(path.parent)
+        includes = named_in(file.text, path, project_dir)
+        page = Page(file, options, includes, path not in rendered, not is_inside(path, project_dir))
+        page.options = _page_options(page, project_dir)
+        pages[path] = page
     return [*pages.values()]
 
 
@@ -78,8 +76,6 @@ def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
 def _page_options(page: Page, project_dir: Path) -> RenderOptions:
     path = page.file.path
     options = with_named(page.header, path.parent).get("lmm")
-    if options is None:
-        return page.options
     return read_options(options, page.options, name_in_project(path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
 
 

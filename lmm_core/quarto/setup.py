@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import MarkdownError, QuartoError
+from ..errors import MarkdownError, QuartoError, RenderError
 from ..files.walk import is_inside
 from ..markdown.files import MarkdownDocument, read_markdown
 from ..scan.check.document import CheckedDocument
@@ -19,7 +19,7 @@ from ..settings.quarto_project import PROJECT_FILES, as_list, project_file, read
 from ..study.outline import course_title
 from .extension import EXTENSION, filter_problem, installed_extension, packaged_extension
 from .native_blocks import find_native
-from .options import not_a_mapping, option_problem
+from .options import RenderOptions, read_options
 
 _NEW_PROJECT = """\
 project:
@@ -134,12 +134,11 @@ def _as_line(entry: Any) -> str:
 
 def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
     options = settings.get("lmm")
-    if not isinstance(options, dict | None):
-        yield ProjectFinding("options", False, not_a_mapping())
-        return
-    wrong = [problem for key, value in (options or {}).items() if (problem := option_problem(str(key), value))]
-    yield from (ProjectFinding("options", False, problem) for problem in wrong)
-    if not wrong:
+    try:
+        read_options(options, RenderOptions(), "")
+    except RenderError as error:
+        yield from (ProjectFinding("options", False, line.removeprefix(": ")) for line in str(error).split("\n"))
+    else:
         yield ProjectFinding("options", True, ", ".join(map(str, options or ())) or "none")
 
 

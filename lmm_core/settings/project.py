@@ -19,9 +19,9 @@ from ..markdown.blocks import Spelling
 from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
-from ..models.names import DEFAULT, ROLES, ModelName, choose_model, is_default, leads_outside, parse_name
+from ..models.names import DEFAULT, ROLES, ModelName, PromptFiles, choose_model, is_default, leads_outside, parse_name
 from ..models.sources import ModelOptions, known_sources
-from .tables import CONFIG_NAME, SECTIONS, ConfigTables, FilePatterns, KnitOptions, PromptFiles, ScanOpts, is_setting
+from .tables import CONFIG_NAME, SECTIONS, ConfigTables, FilePatterns, KnitOptions, ScanOpts, is_setting
 
 if TYPE_CHECKING:
     from .config import ConfigSettings

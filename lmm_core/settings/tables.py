@@ -13,7 +13,7 @@ from ..files.gitignore import pattern_problem
 from ..markdown.blocks import Spelling
 from ..markdown.visibility import KnitRules
 from ..models.addresses import HOST, TRUST_VARIABLE, Url
-from ..models.names import DEFAULT, PURPOSES
+from ..models.names import DEFAULT, PromptFiles
 from ..models.sources import ModelOptions, ModelSource
 
 CONFIG_NAME = "config.toml"
@@ -97,17 +97,6 @@ class SplitOpts:
             raise ValueError(f"max_size ({self.max_size}) should be at least size ({self.size})")
         if self.overlap >= self.size:
             raise ValueError(f"overlap ({self.overlap}) should be less than size ({self.size})")
-
-
-@dataclass(frozen=True, slots=True)
-class PromptFiles:
-    """Files with the writer's prompts, from the project's root: `[prompts]`."""
-
-    questions: str = key("", PURPOSES["questions"])
-    summary: str = key("", PURPOSES["summary"])
-    chat: str = key("", PURPOSES["chat"])
-    edit: str = key("", PURPOSES["edit"])
-    answer: str = key("", PURPOSES["answer"])
 
 
 @dataclass(frozen=True, slots=True)
