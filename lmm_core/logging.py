@@ -224,8 +224,6 @@ class Progress(Protocol):
 
     def expect(self, count: int) -> None:
         """Add to the expected total."""
-        ...
 
     def advance(self) -> None:
         """Count one as done."""
-        ...

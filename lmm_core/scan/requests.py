@@ -39,11 +39,9 @@ class Screen(Protocol):
 
     def begin(self, question: str) -> Show | None:
         """Reserve the display; return None if it is in use."""
-        ...
 
     def end(self) -> None:
         """Release the display."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ def _keys_of(variable: str) -> Keys | None:
 
 def _parsed(text: str, keys: Keys) -> Any:
     """Parse a list or a table from JSON; return other text unchanged."""
-    is_text = keys[1:] and section_keys(keys[0])[keys[-1]].type == "str"
-    if not is_text and text.startswith(("[", "{")):
+    info = section_keys(keys[0]).get(keys[-1])
+    if info and isinstance(_default_of(info), tuple | dict) and text.startswith(("[", "{")):
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(text)
     return text
@@ -169,7 +169,7 @@ class Layers:
     def file_behind(self, *ways: Keys) -> str:
         """Return the file's absolute path if it sets any of these keys, else ""."""
         places = [self.settings[keys].place for keys in ways if keys in self.settings]
-        is_set = any(place.startswith(str(self.file)) for place in places)
+        is_set = any(place == str(self.file) or place.startswith(f"{self.file}:") for place in places)
         return str(self.file.absolute()) if is_set else ""
 
     def place(self, keys: Keys) -> str:
@@ -231,16 +231,16 @@ def _table_from_code(section: str, value: Any) -> Any:
     if section == "storage" and value == MEMORY:
         return {"memory": True, "url": ""}
     if is_dataclass(value) and not isinstance(value, type):
-        changed = {item.name: getattr(value, item.name) for item in fields(value) if not _is_default(value, item)}
+        given = [(item, getattr(value, item.name)) for item in fields(value)]
+        changed = {item.name: set_value for item, set_value in given if set_value != _default_of(item)}
         value = changed if section != "storage" else {"memory": False, "url": ""} | changed
     if isinstance(value, Mapping):
         value = {key: str(item) if isinstance(item, PurePath) else item for key, item in value.items()}
     return value
 
 
-def _is_default(table: Any, item: Field[Any]) -> bool:
-    default = item.default if item.default_factory is MISSING else item.default_factory()
-    return bool(getattr(table, item.name) == default)
+def _default_of(item: Field[Any]) -> Any:
+    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 # The file

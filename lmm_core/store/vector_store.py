@@ -89,28 +89,23 @@ class VectorStore(Protocol):
 
     def collections(self) -> list[str]:
         """Return the names of all collections, sorted."""
-        ...
 
     def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         """Create a collection. Raise StoreError if it exists.
 
         metadata: JSON values stored with it
         indexes: payload keys to filter by"""
-        ...
 
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return the metadata of `create`, or None without such a collection."""
-        ...
 
     def drop(self, name: str) -> None:
         """Remove a collection if it exists."""
-        ...
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
         """Insert or replace points by id.
 
         They survive this process at once, and a power cut after `sync` or `close`."""
-        ...
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
         """Write points without vectors that survive a power cut and are replayed over later writes.
@@ -120,31 +115,24 @@ class VectorStore(Protocol):
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace whole payloads by id; unknown ids are ignored."""
-        ...
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove points; unknown ids are ignored."""
-        ...
 
     def scroll(self, name: str, where: Where | None = None, keys: Sequence[str] | None = None) -> Iterator[ScoredPoint]:
         """Yield all matching points by id, with the payload or only some keys."""
-        ...
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
         """Return the points with these ids in order, without unknown ids."""
-        ...
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """Return the best points by score, then id."""
-        ...
 
     def count(self, name: str) -> int:
         """Return the exact number of points."""
-        ...
 
     def facet(self, name: str, key: str) -> dict[str, int]:
         """Count points by value of a keyword in the payload."""
-        ...
 
     def sync(self, name: str) -> None:
         """Wait until the writes to a collection survive a power cut."""
@@ -152,7 +140,6 @@ class VectorStore(Protocol):
 
     def close(self) -> None:
         """Release files and connections. Closing twice is harmless."""
-        ...
 
 
 def is_server(store: VectorStore) -> TypeGuard[ServerStore]:

@@ -18,7 +18,7 @@ from lmm_core.models.sources import ModelOptions, ModelSource, Sampling, known_s
 from lmm_core.settings.config import ConfigSettings, default_text, explain
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, for_document, load_project, model_name
-from lmm_core.settings.tables import ScanOpts
+from lmm_core.settings.tables import ScanOpts, SplitOpts
 from lmm_core.store.places import RemoteSource
 
 
@@ -101,6 +101,14 @@ def test_tables_in_code_are_merged_key_by_key():
     assert (found.questions, found.summaries) == (True, False)
     found = ConfigSettings(RAG=type(found)(titles=True)).RAG  # what was set in an object
     assert (found.titles, found.summaries) == (True, False)
+    assert ConfigSettings(split=SplitOpts(size=7)).split.size == 7
+
+
+def test_a_text_in_a_variable_stays_a_text(monkeypatch):
+    monkeypatch.setenv("LMM_STORAGE__FOLDER", "[1]")
+    monkeypatch.setenv("LMM_SERVE__ORIGINS", '["https://a.example"]')
+    assert ConfigSettings().storage.folder == "[1]"
+    assert ConfigSettings().serve.origins == ("https://a.example",)
 
 
 def test_names_may_be_in_any_case_and_values_are_converted(monkeypatch):

@@ -59,7 +59,6 @@ class Annotator(Protocol):
         """Return the annotations in `wanted` (`questions`, `summary`). Raise ModelError.
 
         instead: see `Request`."""
-        ...
 
     def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
         """Return the tokens to send; 0 without a model."""

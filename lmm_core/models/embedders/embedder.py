@@ -39,15 +39,12 @@ class Embedder(Protocol):
     @property
     def window(self) -> int:
         """The tokens of a text that are read; more are cut off or refused."""
-        ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector per text, all of one length. Raise ModelError."""
-        ...
 
     async def close(self) -> None:
         """Close all connections; the next use reopens them."""
-        ...
 
 
 class AbsentEmbedder:
