@@ -141,8 +141,7 @@ class Asker(CacheUser):
 
         `read` raises ModelError for a useless reply, which is not cached. show: called with each part on arrival."""
         key = self._key(request)
-        cached = self._find(key)
-        if cached is not None:
+        if (cached := self._find(key)) is not None:
             with contextlib.suppress(ModelError):  # cached under other rules
                 answer = read(cached)
                 self.model.usage.cached += 1
@@ -161,8 +160,7 @@ class Asker(CacheUser):
 
         show: called with each part on arrival, or with a cached text"""
         key = self._key(request)
-        cached = self._find(key)
-        if cached is not None:
+        if (cached := self._find(key)) is not None:
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 record = json.loads(cached)
                 reply = Reply(str(record["text"]), calls=tuple(ToolCall(*call) for call in record["calls"]))

@@ -35,11 +35,7 @@ def pre_render(environment: Mapping[str, str], project_dir: Path, logger: Logger
     """Prepare a render and return the exit status; 1 stops Quarto."""
     from .before_render import prepare_render
 
-    def work() -> bool:
-        prepare_render(environment, project_dir, logger)
-        return True
-
-    return _exit_status(work, logger)
+    return _exit_status(lambda: prepare_render(environment, project_dir, logger), logger)
 
 
 def post_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
@@ -49,9 +45,10 @@ def post_render(environment: Mapping[str, str], project_dir: Path, logger: Logge
     return _exit_status(lambda: finish_render(environment, project_dir, logger), logger)
 
 
-def _exit_status(work: Callable[[], bool], logger: LoggerBase) -> int:
+def _exit_status(work: Callable[[], bool | None], logger: LoggerBase) -> int:
+    """Return 1 if the work is not done: it returns False, or fails."""
     try:
-        return 0 if work() else 1
+        return 1 if work() is False else 0
     except (OSError, LmmError) as error:
         report_failure(error, logger)
         return 1

@@ -116,18 +116,20 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Merge project, folder and header settings of a document. Raise QuartoError."""
-    quarto = quarto_folder(path)
-    if quarto is None:
-        return merged(settings, header)
-    return merged(merged(settings, folder_settings(path, quarto)), with_named(header, path.parent))
+    of_folders, own = _page_layers(path, header)
+    return merged(merged(settings, of_folders), own)
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     """Merge project, folder and header knit rules of a document. Raise QuartoError."""
+    of_folders, own = _page_layers(path, header)
+    return header_rules(own, project_rules(of_folders, rules))
+
+
+def _page_layers(path: Path, header: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the settings of a document's folders and its header, with named files in a Quarto project."""
     quarto = quarto_folder(path)
-    if quarto is None:
-        return header_rules(header, rules)
-    return header_rules(with_named(header, path.parent), project_rules(folder_settings(path, quarto), rules))
+    return (folder_settings(path, quarto), with_named(header, path.parent)) if quarto else ({}, header)
 
 
 def quarto_folder(path: Path) -> Path | None:
