@@ -93,7 +93,7 @@ def import_document(path: Path, folder: str) -> ImportedDocument:
     if path.suffix.lower() not in ENDINGS:
         raise MarkdownError(f"lmm import reads {', '.join(ENDINGS)}")
     if path.stat().st_size > MOST_BYTES:
-        raise MarkdownError(f"larger than {MOST_BYTES >> 20} MiB, which is the most that is read")
+        raise MarkdownError(f"larger than {MOST_BYTES >> 20} MiB, the limit of lmm import")
     data = path.read_bytes()
     mark = f"page{secrets.token_hex(8)}x"
     remarks: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ def _pdf_pages(data: bytes) -> Iterator[str]:
 def _pdf_remarks(pages: list[str]) -> tuple[str, ...]:
     """Return remarks on the pages of a PDF. Raise MarkdownError if none has a text."""
     if not any(pages):
-        raise MarkdownError("there is no text on any page: these are pictures of text, which lmm import cannot read")
+        raise MarkdownError("no page has any text: they are pictures of text, which lmm import cannot read")
     remark = "headings and pictures of a PDF are not recognized: mark the headings by hand"
     empty = ", ".join(str(number) for number, page in enumerate(pages, 1) if not page)
     return (remark, f"no text on page {empty}") if empty else (remark,)
@@ -166,7 +166,7 @@ def _version(package: str) -> str:
 def _reader(path: Path) -> str:
     name = FORMATS[path.suffix.lower()]
     if name == "pptx" and name not in _pandoc(["--list-input-formats"]).split():
-        raise MarkdownError("this pandoc reads no slides; pip install -U pypandoc_binary brings one that does")
+        raise MarkdownError("this pandoc cannot read slides: run pip install -U pypandoc_binary")
     return name
 
 
@@ -174,7 +174,7 @@ def _pandoc(options: list[str], text: str = "", folder: str | None = None) -> st
     """Return pandoc's output, sandboxed from other files and the network. Raise MarkdownError."""
     program = packaged_pandoc() or shutil.which("pandoc")
     if program is None:
-        raise MarkdownError("there is no pandoc, which reads this format: pip install pypandoc_binary brings one")
+        raise MarkdownError("this format needs pandoc, and there is none: run pip install pypandoc_binary")
     try:
         process = subprocess.run(
             [str(program), *options],

@@ -88,7 +88,7 @@ def _recorded(record: dict[str, Any]) -> _Origin:
 
 
 def _existing(path: Path) -> Path | None:
-    """Return an installable file, or folder with a project; else None."""
+    """Return the path of an installable file or of a folder with a project, else None."""
     return path if path.is_file() or (path / "pyproject.toml").is_file() else None
 
 
@@ -138,7 +138,7 @@ def link_pandoc(program: Path) -> Path:
     if is_ours:
         place.unlink()
     elif place.is_symlink() or place.exists():
-        raise OutputError(f"{place} is another program, and stays as it is: move it away, then try again")
+        raise OutputError(f"{place} is another program and was left alone: move it away, then try again")
     if sys.platform == "win32":
         shutil.copy(program, place)
     else:

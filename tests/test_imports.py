@@ -71,6 +71,7 @@ MOST_LINES = {
     "study": 2703,
     "vector_store_qdrant": 173,
 }
+pytestmark = pytest.mark.xdist_group("syntax trees")  # of all modules, which one process parses
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "numpy", "pydantic",
     "markitdown", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "pathspec", "selectolax",

@@ -14,9 +14,9 @@ EXPLAIN = Prompt("Explain these terms to a beginner, in one line.", "{terms}")
 
 async def explain(blocks):
     model, tree = chat_model_from_config("minor"), blocks_to_tree(blocks)
-    for section in [one for one in sections(tree) if one.texts and not one.get("glossary")]:
+    for section in [part for part in sections(tree) if part.texts and not part.get("glossary")]:
         terms = await model.ask(TERMS.request({"text": section.texts[0].content}), str)
-        said = await model.ask(EXPLAIN.request({"terms": terms}), str)
-        section.metadata.append(make_block(f"glossary: {json.dumps(said)}\n", "div"))
+        explanation = await model.ask(EXPLAIN.request({"terms": terms}), str)
+        section.metadata.append(make_block(f"glossary: {json.dumps(explanation)}\n", "div"))
     await model.close()
     return tree_to_blocks(tree)

@@ -233,7 +233,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:
-        say("Stopped. What was done is kept: run the same command to go on.", err=True)
+        say("Stopped. The work so far is kept: run the same command to continue.", err=True)
         sys.exit(130)
 
 

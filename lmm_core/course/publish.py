@@ -81,8 +81,8 @@ class Workshop:
             raise
         if not may_remove:
             logger.warning(
-                f"{self.published} was not made by lmm, so what was in it is kept, in {old}: remove that if nobody "
-                "needs it"
+                f"{self.published} was not made by lmm, so its contents are kept in {old}: remove them if nobody "
+                "needs them"
             )
 
     def _free_name(self) -> Path:

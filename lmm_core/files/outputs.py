@@ -1,6 +1,6 @@
 """Checks for output files, and a record of those written.
 
-Outputs never replace sources or the writer's files, but unchanged earlier outputs.
+An output never replaces a source or a file of the writer, only an unchanged earlier output.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def check_output(
     if within is not None and not is_inside(output, within):
         raise OutputError(f"{output}: this link leads out of {within}, to {real}; remove it, or name another output")
     if source := next((path for path in inputs if is_same_file(output, path)), None):
-        raise OutputError(f"{output}: this would be written over its own source, {source}; name another output")
+        raise OutputError(f"{output}: this would overwrite its own source, {source}; name another output")
     _check_ending(output, real, endings)
     if not (may_replace or text_follows):
         check_replaced(output)
@@ -67,7 +67,7 @@ def check_replaced(output: Path, data: bytes | None = None) -> None:
         return
     if data is None or output.read_bytes() != data:
         raise OutputError(
-            f"{output}: the file exists, and lmm has not made it, or it was changed since; "
+            f"{output}: the file exists, but lmm has not made it, or it has changed since; "
             "name another output, or remove it first"
         )
 

@@ -57,7 +57,7 @@ _SHOWN = 60  # characters of a repetition in a message
 
 
 def repeated_in(text: str, request: str = "") -> str:
-    """Return words repeated over and over, or "". known: the request, whose repetitions do not count."""
+    """Return words repeated over and over, or "". request: the text whose repetitions do not count."""
     words = _words(text)
     last: dict[tuple[str, ...], int] = {}  # last position of the words before a place
     lettered = [0, *accumulate(not word.isdigit() for word in words)]  # words before a place, without numbers

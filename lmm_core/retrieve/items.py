@@ -76,7 +76,7 @@ def type_of(passage: Passage) -> str:
 
 
 def may_be_shown(passage: Passage, requested: str = "") -> bool:
-    """Return True if students may see a passage. asked: requested type of material."""
+    """Return True if students may see a passage. requested: type of material."""
     type = type_of(passage)
     return may_be_quoted(passage.types or ([type] if type else []), requested)
 

@@ -43,7 +43,7 @@ def test_a_site_takes_the_place_of_the_one_before(course):
 
 def test_what_we_have_not_made_is_kept(course):
     write("docs/thesis.txt", "mine")
-    assert "is kept" in make(course, "first", "docs")[0]
+    assert "are kept" in make(course, "first", "docs")[0]
     assert text("docs/page.html") == "first"
     assert text(".lmm/course-replaced-1/thesis.txt") == "mine"
     make(course, "second", "docs")

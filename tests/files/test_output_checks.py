@@ -31,7 +31,7 @@ def test_a_new_file_may_be_written():
 
 def test_an_input_may_not():
     write("notes.md", "x")
-    assert "over its own source, notes.md; name another output" in refused("notes.md", [Path("notes.md")])
+    assert "overwrite its own source, notes.md; name another output" in refused("notes.md", [Path("notes.md")])
 
 
 def test_a_source_that_we_have_not_made_may_not():

@@ -54,7 +54,7 @@ def test_paragraphs_and_pages(tmp_path):
 
 def test_pages_without_text_are_not_made_up(tmp_path):
     write_pdf(tmp_path / "a.pdf", [[]])
-    with pytest.raises(MarkdownError, match="there is no text on any page"):
+    with pytest.raises(MarkdownError, match="no page has any text"):
         import_document(tmp_path / "a.pdf", "a_files")
 
 

@@ -1,4 +1,4 @@
-"""Join units of a text to pieces of about the wanted size."""
+"""Join units of a text into pieces of about the wanted size."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
 
 
 class _PieceSearch:
-    """The search for pieces with the least cost, of wrong sizes and bad cuts."""
+    """The search for the cheapest pieces: wrong sizes and bad cuts have a cost."""
 
     def __init__(self, text: str, units: list[Unit], limits: ChunkLimits, overlap: int) -> None:
         self.text = text
@@ -93,7 +93,7 @@ class _PieceSearch:
         return self.units[at].start if at < stop else None
 
     def _best(self) -> list[tuple[int, int]]:
-        """Return the first and end unit of each piece. (The inner loop makes no calls: it runs ten times a unit.)"""
+        """Return the first and end unit of each piece. (The inner loop makes no calls: it runs ten times per unit.)"""
         count, target, most = len(self.units), max(1, self.limits.size - self.overlap), self.limits.max_size
         sizes, full, afters = [unit.size for unit in self.units], [unit.full for unit in self.units], self.after
         enough, spare, least = target + target // TOLERANCE, target // TOLERANCE, self.limits.least
@@ -126,11 +126,11 @@ class _PieceSearch:
         return pieces[::-1]
 
     def _fitting_pieces(self, first: int, stop: int) -> Iterator[Piece]:
-        """Yield units as one piece, or several if a tokenizer counts more in the whole than in the parts."""
+        """Yield units as one piece, or as several if a tokenizer counts more in the whole than in its parts."""
         first_unit, last_unit = self.units[first], self.units[stop - 1]
         frame = Frame(first_unit.frame.before, last_unit.frame.after)
         size = sum(unit.full for unit in self.units[first:stop]) + self.before[first] + self.after[stop - 1]
-        if size > self.limits.max_size - self.limits.max_size // 8:  # else the whole surely fits
+        if size > self.limits.max_size - self.limits.max_size // 8:  # otherwise the whole is sure to fit
             size = self.limits.of(add_frame(self.text[first_unit.start : last_unit.end], frame))
         if size <= self.limits.max_size:
             yield Piece(first_unit.start, last_unit.end, frame, first_unit.start, size)

@@ -70,7 +70,7 @@ class Parameters:
         return request.sampling.max_tokens or request.max_tokens + (THOUGHTS if self.thinks else 0)
 
     def refused(self, message: str, param: str, body: Mapping[str, Any]) -> str:
-        """Return the parameter that a server's error names, or "". said, param: the error's text and field."""
+        """Return the parameter that a server's error names, or "". message, param: the error's text and field."""
         sent_keys = [key for key in (_TEMPERATURE, _LIMIT, _NEW_LIMIT) if key in body]
         parameter = next((key for key in sent_keys if key == param or re.search(rf"\b{key}\b", message)), "")
         return parameter or (self.limit if self.limit in body and _COMPLETION in message else "")

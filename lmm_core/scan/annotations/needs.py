@@ -83,7 +83,7 @@ class NeedsFinder:
         state = key_state(node.properties, key, needs.source if pair else "")
         by_stand_in = self.maker(node) == STAND_IN_NAME
         if state is State.CURRENT and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN_NAME)):
-            state = State.OUTDATED  # a model replaces annotations by the stand-in
+            state = State.OUTDATED  # a model replaces what the stand-in wrote
         if state is State.STALE:
             needs.stale.append(key)
         elif self._is_said_below(node):
