@@ -93,13 +93,11 @@ def _sections_around(retrieval: Retrieval, passage: Passage, best: set[str], dra
     """Yield the passages of each section worth taking whole, the largest first."""
     sections: list[list[Span]] = []
     section: Section | None = retrieval.material.section_of(passage)
-    while section is not None and section.key not in draft.too_large:
+    while section is not None:
         inside = (other for under in section.walk() for other in under.passages)  # lazily: sections may be large
         taken = (other for other in inside if other.id == passage.id or fits_type(other, retrieval.type))
         spans = draft.if_room(map(whole_span, taken), draft.budget)
         if spans is None:
-            if fits_type(passage, retrieval.type):  # else only this passage may make it too large
-                draft.too_large.add(section.key)
             break  # no room for the parent, either
         worth = sum(span.passage.id in best for span in spans) >= HIT * len(spans)
         if worth or draft.if_room(spans, int(SMALL * draft.budget)) is not None:
@@ -121,8 +119,7 @@ class Draft:
     """Spans chosen step by step, within a budget.
 
     budget: tokens
-    tokens: so far
-    too_large: sections that cannot fit"""
+    tokens: so far"""
 
     material: Material
     budget: int
@@ -130,7 +127,6 @@ class Draft:
     _chosen: dict[str, list[Span]] = field(default_factory=dict, init=False)  # by passage; disjoint
     tokens: int = field(default=0, init=False)
     _texts: set[str] = field(default_factory=set, init=False)  # without white space
-    too_large: set[Key] = field(default_factory=set, init=False)
 
     def __contains__(self, span: Span) -> bool:
         chosen = self._chosen.get(span.passage.id, ())
@@ -159,8 +155,6 @@ class Draft:
             for span, key in zip(spans, keys, strict=True)
             if span not in self and first[key] == span.id and key not in self._texts
         ]
-        if self.if_room(filter(self._is_apart, new), self.remaining) is None:
-            return False  # even without headers
         chosen = self._spans_with(new)
         tokens = self.count(self._text(chosen)) if new else self.tokens
         if tokens > self.budget:
@@ -168,10 +162,6 @@ class Draft:
         self._chosen, self.tokens = chosen, tokens
         self._texts |= first.keys()
         return True
-
-    def _is_apart(self, span: Span) -> bool:
-        chosen = self._chosen.get(span.passage.id, ())
-        return all(other.end <= span.start or span.end <= other.start for other in chosen)
 
     def _spans_with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
         """Return the chosen and new spans, with adjacent ones joined."""

@@ -61,7 +61,7 @@ def passage(made, word):
 
 def found(made, passages, type=""):
     """Return the result of a retrieval that found these passages."""
-    sections = {one.key: Ranked(made.sections[one.key], 1.0, (one,)) for one in passages}
+    sections = {one.key: Ranked(made.sections[one.key], 1.0) for one in passages}
     return Retrieval(
         "?", type, ("?",), tuple(map(whole_span, passages)), tuple(passages), tuple(sections.values()), made,
         LexicalIndex(made, "english"),

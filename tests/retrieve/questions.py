@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmm_core.indexing.passages import build_material
-from lmm_core.quarto.ask_box.box import BoxRows, PageText, box_script, section_rows
+from lmm_core.quarto.ask_box.box import BoxRows, PageText, box_script
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points
@@ -143,5 +143,5 @@ def write_box_data(folder, data, language="en"):
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
     page, rows = PageText(frozenset(one.anchor for one in material.walk())), BoxRows(types=material.types)
     for one in material.documents:
-        rows.add(one.source, one.source, [*section_rows(one, page)])
+        rows.add(one, one.source, one.source, page)
     Path(data, "data.js").write_bytes(box_script(rows, language, project.synonyms))

@@ -338,9 +338,7 @@ def _text(block: Block) -> TextBlock | None:
 
 def _continues(run: TextRun, block: TextBlock, rules: KnitRules) -> bool:
     """Return True if a text may join the run before it."""
-    last = run.texts[-1]
-    follows = source_line(last) + last.source.count("\n") == block.line
-    return follows and not run.alone and not _is_alone(block, rules)
+    return _follows(run.texts[-1], block) and not run.alone and not _is_alone(block, rules)
 
 
 def _is_alone(block: TextBlock, rules: KnitRules) -> bool:

@@ -191,16 +191,16 @@ class BoxRows:
     """Rows of an ask box.
 
     documents: page and source
-    sections: see `section_rows`, with document numbers
+    sections: see `section_rows`
     types: number of passages by type, including hidden ones"""
 
     documents: list[list[str]] = field(default_factory=list)
     sections: list[list[Any]] = field(default_factory=list)
     types: Counter[str] = field(default_factory=Counter)
 
-    def add(self, page: str, source: str, sections: Sequence[list[Any]]) -> None:
-        self.sections += [[len(self.documents), *row[1:]] for row in sections]
-        self.documents.append([page, source])
+    def add(self, document: Section, name: str, source: str, page: PageText) -> None:
+        self.sections += section_rows(document, page, len(self.documents))
+        self.documents.append([name, source])
 
 
 def read_rows(
@@ -218,13 +218,13 @@ def read_rows(
         text = (page.file or read_markdown(page.source)).text
         material = read_material(page, text, project, settings, in_file(logger, page.source))
         for document in material.documents:
-            rows.add(page.page, name_from(project.root, page.source), [*section_rows(document, texts[page.page])])
+            rows.add(document, page.page, name_from(project.root, page.source), texts[page.page])
         rows.types.update(material.types)
     return rows
 
 
-def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
-    """Yield a row per section.
+def section_rows(document: Section, page: PageText, number: int) -> Iterator[list[Any]]:
+    """Yield a row per section of a document with this number.
 
     Columns: document number, depth, title, identifier, reading minutes, summary, questions, passages."""
     links = set().union(*(link_labels(passage.text) for passage in document.all_passages()))
@@ -234,7 +234,7 @@ def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
         passages = [row for passage in section.passages if (row := _passage(passage, page.words, links))]
         questions = list(map(plain_line, section.questions))
         summary = plain_text(section.summary, page.words)
-        yield [0, section.depth, title, _nearest_anchor(section, page.ids), minutes, summary, questions, passages]
+        yield [number, section.depth, title, _nearest_anchor(section, page.ids), minutes, summary, questions, passages]
 
 
 def _nearest_anchor(section: Section, ids: frozenset[str]) -> str:

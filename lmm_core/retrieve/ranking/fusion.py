@@ -12,11 +12,10 @@ from .weights import UNDER_SUMMARY, Weights
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A section with the score of its best passage, and its passages, the best first."""
+    """A section with the score of its best passage."""
 
     section: Section
     score: float
-    passages: tuple[Passage, ...]
 
 
 def _credited(passage: Passage, material: Material, summaries: bool) -> Iterator[tuple[Passage, float]]:
@@ -82,7 +81,7 @@ def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], 
 
 def rank_sections(best: Sequence[Passage], material: Material) -> list[Ranked]:
     """Return the sections of ranked passages, by best passage."""
-    own: dict[Key, list[Passage]] = {}
+    scores: dict[Key, float] = {}
     for passage in best:
-        own.setdefault(passage.key, []).append(passage)
-    return [Ranked(material.sections[key], passages[0].score, tuple(passages)) for key, passages in own.items()]
+        scores.setdefault(passage.key, passage.score)
+    return [Ranked(material.sections[key], score) for key, score in scores.items()]

@@ -13,11 +13,11 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from operator import add, mul
 from typing import Any
 
-from ...indexing.passages import Key, Material, Passage, Section
+from ...indexing.passages import Key, Material, Passage
 from ...indexing.statistics import TermStatistics, count_terms, texts_about, texts_of
 from ...models.languages.stemming import Stemmers
 from ...settings.tables import EmbeddingOptions
@@ -28,7 +28,6 @@ from .synonyms import Synonymous, Synonyms
 from .words import Vocabulary, asked_words, other_words
 
 MOST_MEANT = 4  # alternatives for an unknown word
-KEPT = 1000  # cached texts: about 10 MB
 CUT = 20  # best passages that are cut into spans
 
 Weighed = Mapping[str, float]  # stem scores of a text, without rarity
@@ -79,27 +78,20 @@ class LexicalIndex:
         self.statistics = statistics or count_terms(material, self.stemmers)
         self.synonyms = Synonyms(self.stemmers.of(""), language, synonyms or {})
         self.vocabulary = Vocabulary(self.statistics, self.stemmers)
-        self._keep_texts()
-
-    def _keep_texts(self) -> None:
-        sections, passages = self.material.sections, self.material.passages
-        self._about_of = lru_cache(KEPT)(lambda key: self._about(sections[key]))
-        self._questions_of = lru_cache(KEPT)(lambda key: self._questions(sections[key]))
-        self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(passages[ident]))
-        self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(passages[ident]))
 
     def within(self, material: Material) -> LexicalIndex:
         """Return the same ranking for another part of the collection."""
         other = copy.copy(self)
         other.material = material
-        other._keep_texts()
         return other
 
-    def _about(self, section: Section) -> list[Weighed]:
+    def _about(self, key: Key) -> list[Weighed]:
+        section = self.material.sections[key]
         texts = {name: text for name, text in texts_about(section).items() if name not in ("questions", *self.left_out)}
         return self._weighed(texts, section.language)
 
-    def _questions(self, section: Section) -> list[Weighed]:
+    def _questions(self, key: Key) -> list[Weighed]:
+        section = self.material.sections[key]
         stems = self.stemmers.of(section.language).stems
         questions = [] if "questions" in self.left_out else section.questions
         counters = filter(None, (Counter(stems(question)) for question in questions))
@@ -113,7 +105,7 @@ class LexicalIndex:
 
         Each counts alone, so that many questions do not raise a section's score."""
         best = [0.0] * terms.size
-        for question in self._questions_of(key):
+        for question in self._questions(key):
             share, scores = len(terms.matching_stems(question)) / len(question), terms.scores([question])
             weight = weights.EXACT if share == 1 and all(scores) else weights.QUESTION + share
             scores = [weight * score for score in scores]
@@ -151,7 +143,7 @@ class LexicalIndex:
         meant = self.meant(question)
         terms, others = self._query_terms(meant), self._other_terms(question, meant)
         covered = _saturated(self._best_scores(section, terms), terms.rarity)
-        covered += _saturated(others.scores(self._about_of(section[0].key)), others.rarity)
+        covered += _saturated(others.scores(self._about(section[0].key)), others.rarity)
         return covered / (sum(terms.rarity) or 1) + weights.LONGER * math.log(1 + terms.size) >= weights.LEAST_COVER
 
     def _best_scores(self, passages: Sequence[Passage], terms: QueryTerms) -> list[float]:
@@ -165,8 +157,8 @@ class LexicalIndex:
 
         Words that it lacks count from the passage before it in the section: a subject is often named once, and
         pronouns follow."""
-        about = cache(lambda key: list(map(add, terms.scores(self._about_of(key)), self._best_question(key, terms))))
-        of_text = cache(lambda ident: terms.scores(self._fields_of(ident)))
+        about = cache(lambda key: list(map(add, terms.scores(self._about(key)), self._best_question(key, terms))))
+        of_text = cache(lambda ident: terms.scores(self._fields(self.material.passages[ident])))
         for passage in passages:
             scores = list(map(add, of_text(passage.id), about(passage.key)))
             before = None if all(scores) else self._previous_passage(passage)
@@ -190,7 +182,7 @@ class LexicalIndex:
         shares = [weights.LEAST + share_found(own, rarity) for own in scores]
         factors = [aside(passage, type) * share for passage, share in zip(passages, shares, strict=True)]
         order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
-        cut = {at: self.spans_of(passages[at].id) for at in order[:CUT]}
+        cut = {at: self._spans(passages[at]) for at in order[:CUT]}
         lengths = [length for spans in cut.values() for _, _, length in spans]
         usual = max(1.0, sum(lengths) / max(len(lengths), 1))
         ranked = [whole_span(passages[at]).scored(factors[at] * weights.PASSAGE * sums[at]) for at in order[CUT:]]
@@ -203,7 +195,7 @@ class LexicalIndex:
 
     def _score_about(self, terms: QueryTerms, key: Key) -> float:
         """Return a section's score by its titles and summary alone."""
-        score: float = sum(map(mul, terms.scores(self._about_of(key)), terms.rarity))
+        score: float = sum(map(mul, terms.scores(self._about(key)), terms.rarity))
         return score
 
     def _other_terms(self, question: str, meant: Sequence[Meant]) -> QueryTerms:
