@@ -43,6 +43,23 @@ def write(path, content):
     return Path(path)
 
 
+def change(before, after, path="notes.md"):
+    """Change a text in a file, as a writer does in an editor."""
+    content = text(path)
+    assert content.count(before) == 1, content
+    write(path, content.replace(before, after))
+
+
+def tree(folder=".", without=()):
+    """All that is in a folder, but for folders of some names: bytes of files, where links lead, None for folders."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*")):
+        name = path.relative_to(folder)
+        if set(without).isdisjoint(name.parts):
+            found[str(name)] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+    return found
+
+
 def copy_folder(source, target):
     """A copy of a folder."""
     return Path(shutil.copytree(source, target)).resolve()

@@ -14,7 +14,7 @@ from lmm_core.cli import cli
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from tests.commands import text, write
+from tests.commands import text, tree, write
 from tests.indexing import document, lmm
 
 ROOT = Path(__file__).parents[2]
@@ -40,15 +40,6 @@ def project(tmp_path, monkeypatch):
     write(project.parent / "victim", "theirs")
     monkeypatch.chdir(project)
     return project
-
-
-def tree(folder):
-    """All that is in a folder: paths with bytes but for holes, where links lead, None for folders."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
-    return found
 
 
 class Unharmed:

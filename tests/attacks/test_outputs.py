@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.scan.documents.passes import markdown_scan
 from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
-from tests.commands import text, write
+from tests.commands import text, tree, write
 
 NOTES = "---\ntitle: T\n---\n\n# Means\n\n::: exercise\nWhat is a mean?\n:::\n\nA mean is a sum by a count.\n"
 QUESTIONS = "question,section\nWhat is a mean?,Means\n"
@@ -68,21 +68,15 @@ def folder(tmp_path, monkeypatch):
     return Path.cwd()
 
 
-def tree():
-    """All bytes in the folder, and where links lead."""
-    return {str(path): os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes()
-            for path in sorted(Path().rglob("*")) if ".lmm" not in path.parts}  # fmt: skip
-
-
 def run(command):
     return CliRunner().invoke(cli, shlex.split(command))
 
 
 def refused(command, *words):
     """The command is wrong usage, says so in a sentence, and changes nothing."""
-    before = tree()
+    before = tree(without=(".lmm",))
     done = run(command)
-    assert tree() == before
+    assert tree(without=(".lmm",)) == before
     assert done.exit_code == 2, (command, done.output)
     assert all(word in done.stderr for word in words), done.stderr
     return done.stderr
@@ -167,10 +161,10 @@ def test_a_link_in_the_folder_of_the_notes_is_not_followed_out_of_it(tmp_path):
 
 
 def test_python_functions_write_over_no_other_source():
-    before = tree()
+    before = tree(without=(".lmm",))
     assert markdown_scan("notes.md", save="other.md") is None
     assert markdown_scan("notes.md", save="config.toml") is None
-    assert tree() == before
+    assert tree(without=(".lmm",)) == before
     assert markdown_scan("notes.md", save="out.md")
 
 

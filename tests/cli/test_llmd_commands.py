@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.llmd.document import parse_llmd
 from lmm_core.llmd.journal import Journal
-from tests.commands import BIN, text, write
+from tests.commands import BIN, change, text, tree, write
 from tests.talk import lmm
 from tests.terminal import Terminal
 
@@ -53,14 +53,7 @@ def model(model):
 def project():
     write("src/billing.py", CODE)
     lmm("lmm llmd new PROJECT.md --name Billing --code src/*.py")
-    change("## Mission\n\n", "## Mission\n\nInvoices.\n\n")
-
-
-def change(before, after, path="PROJECT.md"):
-    """Change a text in a file, as a writer does in an editor."""
-    content = text(path)
-    assert content.count(before) == 1, content
-    write(path, content.replace(before, after))
+    change("## Mission\n\n", "## Mission\n\nInvoices.\n\n", "PROJECT.md")
 
 
 def wish(said=WISH):
@@ -76,12 +69,8 @@ def replied(reply, said=WISH):
     write("PROJECT.md", text("PROJECT.md") + f"\n**Assistant:**\n\n{reply}")
 
 
-def tree():
-    return {
-        str(path): path.read_bytes()
-        for path in Path().rglob("*")
-        if path.is_file() and path.parts[0] not in (".lmm", "cache")
-    }
+def files():
+    return {name: data for name, data in tree(without=(".lmm", "cache")).items() if data is not None}
 
 
 def document(path="PROJECT.md"):
@@ -96,10 +85,10 @@ def test_a_new_document(project):
     assert (llmd.name, llmd.problems, list(llmd.files)) == ("Billing", (), ["src/billing.py"])
     assert llmd.files["src/billing.py"].content == CODE
     assert [(entry.number, entry.human, entry.assistant) for entry in llmd.entries] == [(1, "", None)]
-    before = tree()
+    before = files()
     assert "PROJECT.md: already exists" in lmm("lmm llmd new PROJECT.md", 2).stderr
     assert "the folder none does not exist; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 2).stderr
-    assert tree() == before
+    assert files() == before
 
 
 def test_files_are_named_by_pattern_from_where_one_is(monkeypatch):
@@ -182,16 +171,16 @@ def test_without_a_model(project):
 def test_a_model_that_does_not_answer(project, model):
     model.fault = lambda body, number: 401
     wish()
-    before = tree()
+    before = files()
     assert re.search(r"PROJECT.md:\d+: entry 1 was not answered: ", lmm("lmm llmd chat PROJECT.md", 1).stderr)
-    assert tree() == before
+    assert files() == before
 
 
 def test_edited_while_the_model_answers(project, model):
     """What the writer saves meanwhile stays."""
 
     def answer(body):
-        change("## Mission\n\nInvoices.", "## Mission\n\nInvoices and more.")
+        change("## Mission\n\nInvoices.", "## Mission\n\nInvoices and more.", "PROJECT.md")
         write("PROJECT.md", text("PROJECT.md") + "\n### Entry 2\n\n**Human:** And this?\n")
         return "Yes."
 
@@ -215,7 +204,7 @@ def test_what_finds_no_place_is_kept_beside(project, model):
 
 def test_apply_and_undo(project):
     replied(f"{REPLY}\n{MISSION}")
-    before = tree()
+    before = files()
     done = lmm("lmm llmd apply PROJECT.md --allow tests --yes")
     assert "applied: 2 files and the document" in done.stderr
     assert "--- PROJECT.md (mission)\n" in done.stdout and "-Invoices.\n+Invoices, without mistakes.\n" in done.stdout
@@ -227,25 +216,25 @@ def test_apply_and_undo(project):
     assert [item.text for item in llmd.changelog] == ["`total` refuses negative lines."]
     lmm("lmm llmd check PROJECT.md")
     assert "undone: entry 1: src/billing.py" in lmm("lmm llmd undo PROJECT.md").stderr
-    assert tree() == before
+    assert files() == before
     assert "there is nothing to undo" in lmm("lmm llmd undo PROJECT.md", 1).stderr
 
 
 @pytest.mark.parametrize(("answer", "applied"), [("y\n", True), ("n\n", False)])
 def test_it_asks(project, answer, applied):
     replied(f"{CHANGE}\n{LOG}")
-    before = tree()
+    before = files()
     done = CliRunner().invoke(cli, ["llmd", "apply", "PROJECT.md"], input=answer)
     assert "Change 1 file and the document? [y/N]" in done.stderr
-    assert (tree() != before) == applied
+    assert (files() != before) == applied
 
 
 def test_a_hostile_path_is_refused_and_nothing_is_applied(project):
     replied(f"{CHANGE}\n../x.py\n<<<<<< SEARCH\n=======\nbad\n>>>>>> REPLACE\n\n{LOG}")
-    before = tree()
+    before = files()
     line = text("PROJECT.md").split("\n").index("../x.py") + 2
     assert f"PROJECT.md:{line}: ../x.py: " in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
-    assert tree() == before
+    assert files() == before
 
 
 def test_a_file_that_is_named_by_two_paths_is_not_changed(project):
@@ -265,37 +254,37 @@ def test_nothing_to_apply(project):
 def test_nobody_reads_the_diff(project):
     """As with `| head`: changes that were not seen are not made."""
     replied(f"{CHANGE}\n{LOG}")
-    before = tree()
+    before = files()
     read, written = os.pipe()
     os.close(read)
     command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
     done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True)
     os.close(written)
     assert (done.returncode, done.stderr) == (1, "stopped, since the output was not read to its end\n")
-    assert tree() == before
+    assert files() == before
 
 
 def test_a_reply_is_applied_once_and_undo_leaves_what_was_said_since(project):
     replied(f"{CHANGE}\n{LOG}")
-    before = tree()
+    before = files()
     lmm("lmm llmd apply PROJECT.md -y")
-    applied = tree()
+    applied = files()
     assert "entry 1 has been applied already" in lmm("lmm llmd apply PROJECT.md -y").stderr
-    assert tree() == applied
+    assert files() == applied
     complaint = "\nThat broke a test.\n"
     write("PROJECT.md", text("PROJECT.md") + complaint)
     assert "undone: entry 1" in lmm("lmm llmd undo PROJECT.md").stderr
-    assert tree() == before | {"PROJECT.md": before["PROJECT.md"] + complaint.encode()}
+    assert files() == before | {"PROJECT.md": before["PROJECT.md"] + complaint.encode()}
 
 
 def test_undo_shows_what_has_changed_since(project):
     replied(f"{CHANGE}\n{LOG}")
     lmm("lmm llmd apply PROJECT.md -y")
     write("src/billing.py", text("src/billing.py") + "mine\n")
-    before = tree()
+    before = files()
     done = lmm("lmm llmd undo PROJECT.md", 1)
     assert "+mine\n" in done.stdout and "since these files have changed, as shown: src/billing.py" in done.stderr
-    assert tree() == before
+    assert files() == before
 
 
 # Check and sync
@@ -315,7 +304,11 @@ def test_check_names_what_differs_with_its_line(project):
 
 def test_sync(project):
     write("src/new.py", "new\n```\n")
-    change("### src/billing.py", "### src/new.py\n\n```\n```\n\n### src/gone.py\n\n```\nx\n```\n\n### src/billing.py")
+    change(
+        "### src/billing.py",
+        "### src/new.py\n\n```\n```\n\n### src/gone.py\n\n```\nx\n```\n\n### src/billing.py",
+        "PROJECT.md",
+    )
     write("src/billing.py", "b")
     done = lmm("lmm llmd sync PROJECT.md")
     assert "src/gone.py: the file is missing, and was taken out" in done.stderr

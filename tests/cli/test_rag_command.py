@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lmm_core.markdown import MetadataBlock, parse_markdown_text
-from tests.commands import run, text, write
+from tests.commands import change, run, text, write
 from tests.model_server import annotate
 from tests.strategies import LONG, outside_metadata, squeezed
 from tests.talk import lmm
@@ -48,13 +48,6 @@ def asked(server):
     titles = [section_of(body) for body in server.requests]
     server.requests.clear()
     return titles
-
-
-def change(before, after):
-    """Change a text in the notes, as a writer does in an editor."""
-    content = text("notes.md")
-    assert content.count(before) == 1
-    write("notes.md", content.replace(before, after))
 
 
 def values_of(title):

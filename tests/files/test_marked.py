@@ -18,7 +18,7 @@ from lmm_core.files.marked import (
 )
 from lmm_core.files.names import name_problem
 from lmm_core.markdown.files import ROOT_MARKS
-from tests.commands import write
+from tests.commands import tree, write
 
 FOLDER = Path("made/here")
 
@@ -33,17 +33,6 @@ def filled(folder=FOLDER, kind="collection"):
     for name in ("collection.json", "shard/segments/1/data", "shard/wal/first", "shard/config"):
         write(folder / name, name)
     return folder
-
-
-def tree(folder="."):
-    """All that is in a folder: paths with bytes, where links lead, None for folders."""
-    found = {}
-    for path in sorted(Path(folder).rglob("*")):
-        if path.is_symlink():
-            found[str(path)] = os.readlink(path)
-        else:
-            found[str(path)] = path.read_bytes() if path.is_file() else None
-    return found
 
 
 # Making

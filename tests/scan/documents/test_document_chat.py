@@ -13,7 +13,7 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import serialize_blocks
 from lmm_core.scan.documents.talk import markdown_messages
-from tests.commands import BIN, text, write
+from tests.commands import BIN, change, text, write
 from tests.effort import PATIENCE
 from tests.strategies import LONG
 from tests.talk import asked_text, block, chat_in, chats, lmm, question_of
@@ -39,13 +39,6 @@ def place_of(body):
 def model(model):
     model.reply = "Mostly."
     return model
-
-
-def change(before, after):
-    """Change a text in the notes, as a writer does in an editor."""
-    content = text("notes.md")
-    assert content.count(before) == 1, content
-    write("notes.md", content.replace(before, after))
 
 
 # What a user gets
