@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ...markdown.regions import split_fences
 from ..languages.words import count_words
 
 MOST_CHARACTERS = 100_000
@@ -13,12 +12,8 @@ _REMOVED = (
     (("$$",), re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S)),
     (("\\begin",), re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S)),
     (("    ", "\t"), re.compile(r"^(?: {4}|\t).*$", re.M)),
-    ((":::",), re.compile(r"^:{3,}.*$", re.M)),
-    (("|", "+"), re.compile(r"^[ \t]*[|+].*$", re.M)),
-    (("--", "- ", "==", "**", "* ", "__", "_ ", "::"), re.compile(r"^[ \t]*[-=*_:| \t+]{3,}$", re.M)),
-    ((":",), re.compile(r"^[ \t]*(?::|Table:)[ \t].*$", re.M)),
-    (("]:",), re.compile(r"^\[\^?[^\]\n]+\]:.*$", re.M)),
     (("#",), re.compile(r"^#{1,6}[ \t].*$", re.M)),
+    (("--",), re.compile(r"^-{3,}$", re.M)),
 )
 _LOST = (  # a sentence without these may lose its meaning
     (("{{<",), re.compile(r"\{\{<.*?>\}\}", re.S)),
@@ -74,15 +69,14 @@ def leans(sentence: str) -> bool:
     return start[:1].islower() or start.startswith((",", ";", ":", ")")) or connects
 
 
-def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
-    """Return the prose of the first 100,000 characters of markdown, one paragraph a line.
+def extract_prose(paragraph: str, lost: str = "", emphasis: str = "") -> str:
+    """Return the prose of a paragraph or title, one item a line.
 
-    Code, equations, tables, notes and other markup are dropped.
+    Equations, notes and other markup are dropped.
     lost: replaces images, citations, addresses and shortcodes; emphasis: marks emphasised words."""
-    if _PLAIN.fullmatch(markdown):  # most titles
-        return " ".join(markdown.split())
-    prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
-    text = without_comments(prose[:MOST_CHARACTERS])
+    if _PLAIN.fullmatch(paragraph):  # most titles
+        return " ".join(paragraph.split())
+    text = without_comments(paragraph)
     text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), text) if "\\" in text else text
     for signs, pattern in _REMOVED:
         text = pattern.sub("", text) if any(sign in text for sign in signs) else text
@@ -96,7 +90,7 @@ def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
     while nested:
         text, count = _EMPHASIS.subn(lambda m: f"{emphasis}{m[2]}{emphasis}", text)
         nested = nested - 1 if count else 0
-    text = _CONTROL.sub(" ", text.translate(_SHOW) if "\\" in prose or "`" in prose else text)
+    text = _CONTROL.sub(" ", text.translate(_SHOW) if "\\" in paragraph or "`" in paragraph else text)
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
     return "\n".join(part for part in paragraphs if part)
 
