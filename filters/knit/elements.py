@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 import panflute as pf
 
-from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock
 from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.markdown.regions import CONTAINERS
 from lmm_core.markdown.tree import blocks_to_tree, node_block
 from lmm_core.markdown.visibility import KnitRules, div_properties, header_rules, in_notes, verdicts
 from lmm_core.scan.knit import LEFT_OUT, has_titles
 
 from ..pandoc.elements import attributes_of, find_containers, find_elements, is_metadata, metadata_of
+
+_TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])")
 
 
 class Knitting:
@@ -44,24 +48,57 @@ class Knitting:
 
     def _staying(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
         blocks: list[Block] = [header] if header is not None else []
-        element_of: dict[int, pf.Element] = {}
+        group_of: dict[int, Sequence[pf.Element]] = {}
         staying: set[int] = set()
-        for element in elements:
-            if _is_quartos(element):  # outside of the document's last section
-                staying.add(id(element))
+        for group in self._grouped(elements):
+            if _is_quartos(group[0]):  # outside of the document's last section
+                staying.add(id(group[0]))
                 continue
-            blocks.append(_block_of(element))
-            element_of[id(blocks[-1])] = element
+            blocks.append(_block_of(group[0]))
+            group_of[id(blocks[-1])] = group
         tree = blocks_to_tree(blocks)
         for node, is_out in verdicts(tree, self.rules) if tree is not None else ():
             block = node_block(node)
             if block is None or is_out or isinstance(block, ErrorBlock):
                 continue
-            element = element_of[id(block)]
-            if not _is_left_out(element, self.rules):
-                staying.add(id(element))
+            group = group_of[id(block)]
+            if len(group) > 1:
+                staying.update(map(id, self._staying(group)))
+            elif not _is_left_out(group[0], self.rules):
+                staying.add(id(group[0]))
         self.left_out += [element for element in elements if id(element) not in staying]
         return [element for element in elements if id(element) in staying]
+
+    def _grouped(self, elements: Sequence[pf.Element]) -> Iterator[Sequence[pf.Element]]:
+        """Yield each element alone, but an HTML element that metadata hides with its content (`<details>`)."""
+        at, is_hidden = 0, False
+        while at < len(elements):
+            metadata = metadata_of(elements[at])
+            end = _html_end(elements, at) if is_hidden and metadata is None else at + 1
+            yield elements[at:end]
+            if metadata is None:
+                is_hidden = False
+            elif isinstance(metadata, MetadataBlock):
+                is_hidden |= in_notes(metadata.content, self.rules) is False
+            at = end
+
+
+def _html_end(elements: Sequence[pf.Element], start: int) -> int:
+    """Return the index after the HTML element that begins at `start`, by default after that element."""
+    first = _tags(elements[start])[:1]
+    depth = 0
+    for at in range(start, len(elements)) if first and first[0][1] in CONTAINERS else ():
+        names = [closing for closing, name in _tags(elements[at]) if name == first[0][1]]
+        depth += sum(-1 if closing else 1 for closing in names)
+        if depth <= 0:
+            return at + 1
+    return start + 1
+
+
+def _tags(element: pf.Element) -> list[tuple[str, str]]:
+    """Return the tags of raw HTML: "/" for a closing one, and the name."""
+    is_html = isinstance(element, pf.RawBlock) and element.format == "html"
+    return [(closing, name.lower()) for closing, name in _TAG.findall(element.text)] if is_html else []
 
 
 def _block_of(element: pf.Element) -> Block:

@@ -53,8 +53,17 @@ def parse_attributes(text: str) -> Attributes:
         elif item["class"]:
             attributes.classes.append(item["class"])
         else:
-            attributes.pairs[item["key"]] = _ESCAPED.sub(r"\1", _unquoted(item["value"]))
+            _add_pair(attributes, item["key"], _ESCAPED.sub(r"\1", _unquoted(item["value"])))
     return attributes
+
+
+def _add_pair(attributes: Attributes, key: str, value: str) -> None:
+    if key == "class":
+        attributes.classes += value.split()
+    elif key == "id":
+        attributes.identifier = value
+    else:
+        attributes.pairs[key] = value
 
 
 def class_name(word: str) -> str:

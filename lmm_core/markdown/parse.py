@@ -58,7 +58,10 @@ _FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
 _NESTED = re.compile(r"[ \t]+\S")
 _DEFINITION = re.compile(r"[ ]{0,2}[:~][ \t]+\S")
-_MAY_GO_ON = re.compile(r"[ \t:~*+(\d-]|[A-Za-z][a-z]*+[.)]")  # fast rejection
+_CAPTION = re.compile(r"[ ]{0,3}[Tt]able:[ \t]")
+_TABLE = re.compile(r"^[ \t]*[|+]?[ \t]*[:=]?-[-|+:= \t]*\r?$", re.M)  # a line of dashes in a table
+_TABLE_START = re.compile(r"[ ]{0,3}(?:[|+]|-{2}|[^\n|]*\||[^\n]+\n[ ]{0,3}-{2,}[ -]*\r?(?:\n|\Z))")
+_MAY_GO_ON = re.compile(r"[ \t:~*+(\d-]|[A-Za-z][a-z]*+[.)]|[Tt]able:")  # fast rejection
 
 
 def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> list[Block]:
@@ -245,7 +248,7 @@ class _Parser:
                     if self.text[pos - 1] == "\n" and self._starts_block(pos):
                         return pos
                     continue
-            if after == self.size or not _MAY_GO_ON.match(self.text, after) or not self._goes_on(first, after):
+            if after == self.size or not self._goes_on(first, after):
                 return after
             if _DEFINITION.match(self.text, after):
                 first = after
@@ -266,7 +269,11 @@ class _Parser:
 
     def _goes_on(self, first: int, after: int) -> bool:
         text = self.text
-        if _DEFINITION.match(text, after):
+        if _CAPTION.match(text, first):
+            return _TABLE_START.match(text, after) is not None
+        if not _MAY_GO_ON.match(text, after):
+            return False
+        if _DEFINITION.match(text, after) or (_CAPTION.match(text, after) and _TABLE.search(text, first, after)):
             return True
         if _INDENTED.match(text, first) or _FOOTNOTE.match(text, first):
             return bool(_INDENTED.match(text, after))
