@@ -179,8 +179,8 @@ RULES = tuple(
 _COLONS = re.compile(rf"\n{_BEFORE}(?P<colons>[:\uff1a]{{2,}})(?P<rest>[^\n]*)")
 STRAY = (
     "colons that open or close no div, so that what is meant to be left out may be shown: a div needs a blank line "
-    "before it, stands at the start of its line (in a list, where the item's text begins), and has one class "
-    "(`::: exercise`) or attributes in braces (`::: {.exercise .hard}`)"
+    "before it, stands at the start of its line (in a list, where the item's text begins), has one class "
+    "(`::: exercise`) or attributes in braces (`::: {.exercise .hard}`), and is closed by a line `:::`"
 )
 
 
@@ -216,14 +216,14 @@ def _fences(text: CheckedText) -> dict[int, bool]:
 
 
 _BRACES = re.compile(r"\{([^{}\n]{1,500})\}")
-_TYPED = re.compile(r"(?:(?<![\w.])\.|\btype=[\"']?)([\w-]+)")
+_TYPED = re.compile(r"(?:(?<![\w.])\.|\btype=[\"']?|\b(?=knit=[\"']?false\b))([\w-]+)")
 _TAG = re.compile(r"<(?!div\b)[a-z][\w-]*[ \t][^<>]{1,500}>", re.I)
 _TAG_WORDS = re.compile(r"\b(?:class|type)=(?:\"([^\"]*)|'([^']*)|([\w-]+))", re.I)
 # Code, and boxes of MyST, MkDocs and Obsidian, with their first word
 _BOX = re.compile(_BEFORE + r"(?P<opened>(?:`{3,}|~{3,}|!{3}|\?{3}\+?|\[!)[ \t]*\{?(?P<word>[\w-]+)[}\]]?)")
+KNIT = "knit"  # of `knit=false`
 ELSEWHERE = (
-    "{} leaves nothing out: only a div does. Put the part in one (`::: {{.rag-only type={}}}`), or put a block with "
-    "`type:` before it"
+    "{0} leaves nothing out: only a div does. Put the part in one (`::: {{{2}}}`), or put a block with `{1}` before it"
 )
 
 
@@ -231,6 +231,7 @@ def find_types_elsewhere(
     blocks: Sequence[Block], texts: Sequence[CheckedText], types: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield types where they have no effect."""
+    types = types | {KNIT}
     words = {word.lower() for word in types}
     for block in blocks:
         if isinstance(block, HeadingBlock) and "{" in block.source:
@@ -252,7 +253,9 @@ def _is_shown(text: CheckedText, at: int) -> bool:
 def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Finding]:
     for attribute, words in _attributes(line):
         if types_there := types.intersection(words):
-            yield Finding(number, "type-elsewhere", ELSEWHERE.format(attribute, min(types_there)))
+            word = min(types_there)
+            key, div = ("knit: false", "knit=false") if word == KNIT else ("type:", f".rag-only type={word}")
+            yield Finding(number, "type-elsewhere", ELSEWHERE.format(attribute, key, div))
 
 
 def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:

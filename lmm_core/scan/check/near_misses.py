@@ -43,6 +43,7 @@ ABOUT_NOTHING = (
     "this metadata is about the line after it alone, which nobody sees, and not about the part after that: "
     "put it directly before the part"
 )
+AT_END = "nothing follows this metadata, so that it leaves nothing out: put it directly before the part"
 UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
 
 
@@ -96,11 +97,8 @@ class _NearMissFinder:
         """Yield near misses in a node's metadata."""
         for block in node.metadata if not _keeps(node) else ():
             yield from self._block(block.content, block.source, block.line)
-        if isinstance(node, TextNode) and is_text(node.block) and in_notes(node, self.rules) is False:
-            bare = node.block.content.strip()
-            why = ABOUT_NOTHING if re.fullmatch(_UNSEEN, bare) else UNDERLINED if re.match(_UNDERLINED, bare) else ""
-            if why:
-                yield Finding(node.metadata[-1].line, "about-nothing", why)
+        if isinstance(node, TextNode) and in_notes(node, self.rules) is False and (why := _about_nothing(node)):
+            yield Finding(node.metadata[-1].line, "about-nothing", why)
 
     def _block(self, content: Mapping[str, Any], source: str, line: int) -> Iterator[Finding]:
         for key, value in content.items():
@@ -110,6 +108,8 @@ class _NearMissFinder:
     def _block_key(self, key: str, value: Any) -> tuple[str, str] | None:
         if key == "knit" and not isinstance(value, bool):
             return "knit-value", _no_switch(value)
+        if key == "type" and value is None:
+            return "near-miss", "`type:` is empty, so that nothing is left out: write a word behind it"
         if key in self.types and value is True:
             return "near-miss", f"unknown key {key!r}: did you mean `type: {key}`?"
         suggestion = self._key(key, value)
@@ -214,6 +214,15 @@ class _NearMissFinder:
         return (
             "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
         )
+
+
+def _about_nothing(node: TextNode) -> str:
+    if node.block is None:
+        return AT_END
+    bare = node.block.content.strip() if is_text(node.block) else ""
+    if bare and re.fullmatch(_UNSEEN, bare):
+        return ABOUT_NOTHING
+    return UNDERLINED if re.match(_UNDERLINED, bare) else ""
 
 
 def _unknown(key: str, suggestion: str) -> str:
