@@ -36,5 +36,5 @@ def test_readme(monkeypatch):
         assert done.returncode == 0, done.stderr
         printed = (done.stdout + done.stderr).decode()
         assert fits(shown, printed), f"{command} printed:\n{printed}"
-    assert "14" in text("instructor.md")
-    assert "14" not in text("lecture.md") + text("_site/residuals.html")
+    assert "14" in text("../instructor.md")
+    assert "14" not in text("../lecture.md") + text("_site/residuals.html")

@@ -166,7 +166,7 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "chat": Registered("talk", "Answer questions in the text, and propose requested edits."),
         "accept": Registered("talk", "Replace old texts by their new versions."),
         "reject": Registered("talk", "Restore old texts, byte for byte."),
-        "clear": Registered("talk", "Take questions and answers out of the text."),
+        "clear": Registered("talk", "Take chats out of the text, or annotations."),
     },
     "Publish": {
         "course": Registered("course", "Make the site and the index of a course."),

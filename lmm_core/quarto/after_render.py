@@ -221,4 +221,4 @@ def _report_leak(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:
     file = PurePath(name_in_project(leak.file, project_dir))
     place = f"{file} ({leak.member})" if leak.member else str(file)
     located = in_file(logger, name_in_project(leak.source, project_dir))
-    located.error(f'This part is left out of the notes, but stands in {place}: "{leak.text}…"', leak.line)
+    located.error(f'This part is left out of the notes, but is in {place}: "{leak.text}…"', leak.line)

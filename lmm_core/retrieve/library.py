@@ -175,9 +175,7 @@ class Library:
                 self._system = "\n\n".join(dict.fromkeys(filter(None, wishes)))
                 statistics = self._read_statistics(state)
                 if not statistics.texts:
-                    raise RetrieveError(
-                        f"The collection {self.collection!r} is empty. Run `lmm index FILES` to fill it."
-                    )
+                    raise RetrieveError(NOTHING)
                 language = statistics.language or self._usual_language
                 left_out = fields_left_out(self.project.embeddings)
                 self._words = LexicalIndex(Material(), language, self.synonyms, statistics, left_out)

@@ -167,7 +167,7 @@ async def make_plan(library: Library, wish: str) -> StudyPlan:
     topic, problems = find_topic(time.rest), list[str]()
     if not time.sessions:
         topic = topic or time.rest
-        problems.append(f"No time is named: these are sessions of at most {show_minutes(SESSION)}.")
+        problems.append(f"No time was given: sessions last at most {show_minutes(SESSION)}.")
     steps_in_turn = _in_turn(steps)
     chosen = await _about(library, topic, steps) if topic else steps_in_turn
     if not chosen:

@@ -134,7 +134,7 @@ def test_a_leak_fails_the_render(book):
     done = do("quarto", "render", "07-computing.qmd", folder=book)
     assert done.returncode != 0
     assert "07-computing.qmd:" in done.stdout
-    assert "This part is left out of the notes, but stands in _book/" in done.stdout
+    assert "This part is left out of the notes, but is in _book/" in done.stdout
 
 
 # Boxes, references, whole pages and slips

@@ -93,6 +93,6 @@ def test_a_plan_is_about_what_the_sentence_names_and_fits_its_time(course, monke
 
 def test_what_cannot_be_done_is_said_first(course, monkeypatch):
     assert plan(course, monkeypatch, "one hour on unicorns").startswith("Nothing was found about “unicorns”: this is a")
-    assert plan(course, monkeypatch, "help me").startswith("No time is named: these are sessions of at most 2 h.")
+    assert plan(course, monkeypatch, "help me").startswith("No time was given: sessions last at most 2 h.")
     assert plan(course, monkeypatch, "5 minutes").startswith("There is no time for 2 sections (")
     assert "The wish is empty" in lmm("toc --plan ' '", status=2)[1]

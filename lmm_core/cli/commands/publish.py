@@ -15,8 +15,8 @@ import click
 
 from ...errors import MarkdownError, OutputError
 from ...files.outputs import MARKDOWN, check_output, check_replaced, write_output
-from ...files.walk import is_inside
-from ...files.writing import make_folders
+from ...files.walk import is_entered, is_inside
+from ...files.writing import is_stream, make_folders
 from ...logging import in_file, put, say
 from ...markdown.blocks import Spelling
 from ...scan.documents.passes import convert_work, knit_work
@@ -63,6 +63,8 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
         raise click.UsageError("Several files would be written to the same place: knit them one by one.")
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
+        if keep:
+            _refuse_page(notes, project_at(files[0]).root)
     results = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
     texts = [(target, text[1]) for target, text in results if text is not None]
     for target, text in texts:
@@ -108,6 +110,16 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
     if output is None or not (output.is_dir() or folders or len(paths) > 1):
         return output
     return output / (path.relative_to(folders[0]) if folders else path.name)
+
+
+def _refuse_page(output: Path, root: Path) -> None:
+    """Raise UsageError for an output that would be published as a page, with what the notes leave out."""
+    folders = output.parent.resolve().relative_to(root).parts if is_inside(output, root) else ("_",)
+    if not is_stream(output) and all(map(is_entered, folders)):
+        raise click.UsageError(
+            f"{output}: with --keep this file would show what the notes leave out, and lmm course would publish it as "
+            f"a page. Write it outside of {root}, or into a folder whose name begins with _"
+        )
 
 
 def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:

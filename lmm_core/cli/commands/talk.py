@@ -64,14 +64,14 @@ def _answer(path: Path, asking: Asking) -> bool:
 
 @click.command()
 @writing_options
-@click.option("--edits", is_flag=True, help="Also take out requests for edits; what waits for a decision is rejected.")
+@click.option("--edits", is_flag=True, help="Also take out requests for edits; pending edits are rejected.")
 @click.option("--annotations", is_flag=True, help="Take out what lmm rag wrote instead.")
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that you have corrected or frozen.")
 def clear(writing: Writing, edits: bool, annotations: bool, corrected: bool) -> None:
-    """Take questions and answers out of the text.
+    """Take chats out of the text, or annotations.
 
-    With --annotations, take out what `lmm rag` wrote instead: a document that was not edited since is
-    then, byte for byte, what it was before."""
+    With --annotations, take out what `lmm rag` wrote: a document that was not edited since is then,
+    byte for byte, what it was before. Without it, annotations stay."""
     if edits and annotations:
         raise click.UsageError("--edits and --annotations exclude each other")
     if corrected and not annotations:

@@ -39,7 +39,7 @@ end
 
 local function make(page)
   local source = page.source
-  local doc = pandoc.read(source.text, "markdown", {}, {}) -- the last: the text reads no file
+  local doc = pandoc.read(source.text, "markdown", { strip_comments = true }, {}) -- the last: the text reads no file
   for _, key in ipairs(KEYS) do doc.meta[key] = nil end
   doc.meta.lang, doc.meta.pagetitle = source.language, page.title
   take_title(doc)

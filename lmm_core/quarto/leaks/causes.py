@@ -35,10 +35,10 @@ def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
     """Return a summary of leaks, one message per line."""
     place = f"{output.relative_to(project_dir)}/" if output.is_relative_to(project_dir) else f"{output}/"
     parts = counted(len(leaks), "part") + (" that is" if len(leaks) == 1 else " that are")
-    verb = "stands" if len(leaks) == 1 else "stand"
+    verb = "is" if len(leaks) == 1 else "are"
     summary = (
         f"{parts} left out of the notes {verb} in {counted(len({leak.file for leak in leaks}), 'file')} of the site. "
-        f"The render has failed, and {place} still holds what it has made. Do not publish it."
+        f"The render has failed. Do not publish {place}"
     )
     return "\n".join(f"LM markdown: {line}" for line in [summary, *_causes(leaks, project_dir)])
 

@@ -32,7 +32,7 @@ BEST_MATCHES = "Best matches in your notes (no model is configured):"
 
 
 @click.command()
-@click.argument("question", required=False)
+@click.argument("words", nargs=-1, metavar="[QUESTION…]")
 @click.option(
     "--type", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
 )
@@ -42,7 +42,7 @@ BEST_MATCHES = "Best matches in your notes (no model is configured):"
 @click.option("--model", default="", metavar="NAME", help="The model to ask, as source/model.")
 @click.option("--no-model", is_flag=True, help="Ask no model; print what it would see.")
 @json_option
-def ask(question: str | None, type: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
+def ask(words: tuple[str, ...], type: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
     """Answer a question from the notes, with sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
@@ -50,7 +50,8 @@ def ask(question: str | None, type: str, budget: int | None, model: str, no_mode
     from ....retrieve.answer import make_conversation
     from ....retrieve.library import Library
 
-    if question is not None and not question.strip():
+    question = " ".join(words)
+    if words and not question.strip():
         raise click.UsageError("The question is empty: say what you want to know.")
     project = searched_project()
     project = replace(project, ask=replace(project.ask, budget=budget or project.ask.budget))
@@ -62,7 +63,7 @@ def ask(question: str | None, type: str, budget: int | None, model: str, no_mode
             async with _model_tools(library, not no_model) as tools:
                 talk = make_conversation(project, models, library, not no_model, tools)
                 printer = _AnswerPrinter(project, talk, type, no_model, as_json)
-                if question is not None:
+                if question:
                     await printer.answer(question)
                 else:
                     await _hold_session(printer, library, logger)

@@ -22,17 +22,18 @@ SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 
 
 @click.command()
-@click.argument("query")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY…")
 @click.option("-k", "limit", type=click.IntRange(1), metavar="N", help="How many results (6).")
 @click.option("--type", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …).")
 @click.option("--under", default="", metavar="PATH", help="Search only in a section (a path like 1.2) or a file.")
 @click.option("--group", is_flag=True, help="Find whole sections instead of chunks.")
 @json_option
-def search(query: str, limit: int | None, type: str, under: str, group: bool, as_json: bool) -> None:
+def search(words: tuple[str, ...], limit: int | None, type: str, under: str, group: bool, as_json: bool) -> None:
     """Find passages by a question or by words. *exercise* in it finds exercises alone."""
     from ....indexing.collection import afind_documents, chunks_for
     from ....retrieve.search import search_points
 
+    query = " ".join(words)
     if not query.strip():
         raise click.UsageError("The query is empty: say what to look for.")
     project = searched_project()
