@@ -1,4 +1,8 @@
-"""Define the tables of `config.toml`: keys, defaults and descriptions."""
+"""Define the tables of `config.toml`: keys, defaults and descriptions.
+
+`settings.config` validates them with pydantic, which is slow to import and not needed here. A field without
+description is no key of the file. Tables that models need stand in `models.sources` and `models.names`.
+"""
 
 from __future__ import annotations
 
