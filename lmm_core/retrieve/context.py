@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 Count = Callable[[str], int]
 BUDGET = 1000  # tokens
-# A section is taken whole if its share of the budget is at most SMALL, or the share of its passages among the best at
-# least HIT; measured by benchmarks/ask.py.
-SMALL = 0.3
-HIT = 0.75
-BEST = 5  # passages
+SMALL = 0.35  # of the budget: a section of at most this share is taken whole; see benchmarks/README.md
 LEFT_OUT = "[…]"  # between spans of a source
 LEAST_ROOM = 8  # tokens worth filling
 MOST_TRIED = 200  # spans
@@ -67,14 +63,12 @@ def build_context(
 ) -> Context:
     """Return the best spans as a context of at most `budget` tokens.
 
-    Spans are taken by rank. With `whole`, the largest fitting section around a span replaces it if it is small
-    (`SMALL`), or many of its passages are among the best (`HIT` of the best `BEST`). Typed passages, such as exercises,
-    do not come with a section, unless requested. Sources are in document order, and no text is repeated. count: tokens
-    of a text.
+    Spans are taken by rank. With `whole`, the largest small section (`SMALL`) around a span that fits replaces it.
+    Typed passages, such as exercises, do not come with a section, unless requested. Sources are in document order, and
+    no text is repeated. count: tokens of a text.
     """
     draft = Draft(retrieval.material, budget, count)
     whole = whole and retrieval.type != SUMMARY  # the summarized section has no passages of the type
-    best = {passage.id for passage in retrieval.passages[:BEST]}
     examined: set[Key] = set()  # sections examined
     for span in retrieval.spans[:MOST_TRIED]:
         if draft.remaining < LEAST_ROOM:
@@ -82,26 +76,24 @@ def build_context(
         if span in draft or draft.count(span.text) > draft.remaining:
             continue
         is_new = whole and span.passage.key not in examined
-        choices = _sections_around(retrieval, span.passage, best, draft) if is_new else iter(())
+        choices = _sections_around(retrieval, span.passage, draft) if is_new else iter(())
         examined.add(span.passage.key)
         if not any(map(draft.add, choices)):
             draft.add([span])
     return draft.context()
 
 
-def _sections_around(retrieval: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Span]]:
-    """Yield the passages of each section worth taking whole, the largest first."""
+def _sections_around(retrieval: Retrieval, passage: Passage, draft: Draft) -> Iterator[list[Span]]:
+    """Yield the passages of each small section around a passage, the largest first."""
     sections: list[list[Span]] = []
     section: Section | None = retrieval.material.section_of(passage)
     while section is not None:
         inside = (other for under in section.walk() for other in under.passages)  # lazily: sections may be large
         taken = (other for other in inside if other.id == passage.id or fits_type(other, retrieval.type))
-        spans = draft.if_room(map(whole_span, taken), draft.budget)
+        spans = draft.if_room(map(whole_span, taken), int(SMALL * draft.budget))
         if spans is None:
-            break  # no room for the parent, either
-        worth = sum(span.passage.id in best for span in spans) >= HIT * len(spans)
-        if worth or draft.if_room(spans, int(SMALL * draft.budget)) is not None:
-            sections.append(spans)
+            break
+        sections.append(spans)
         section = section.parent
     return reversed(sections)
 

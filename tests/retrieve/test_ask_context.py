@@ -67,19 +67,12 @@ def test_passages_come_whole_and_once_and_all_that_there_is_room_for(asked, budg
 # Choice
 
 
-def test_a_section_comes_whole_where_most_of_it_was_hit():
-    text = "# A\n\n" + "\n\n".join(f"Paragraph {number}. {PROSE}" for number in range(4)) + "\n"
-    made = material(text, size=120)
-    hits = [passage(made, f"Paragraph {number}") for number in (3, 0, 1)]
-    assert "Paragraph 2" in build_context(found(made, hits), 150, words).text
-    assert "Paragraph 2" not in build_context(found(made, hits[:2]), 150, words).text
-    assert "Paragraph 2" not in build_context(found(made, hits), 150, words, whole=False).text
-
-
-def test_a_small_section_comes_whole():
+def test_a_small_section_comes_whole_and_a_large_one_does_not():
     made = material("# Small\n\nIt begins so.\n\n## Under it\n\nIt goes on.\n")
-    context = build_context(found(made, [passage(made, "goes on")]), 100, words)
-    assert [one.text for one in context.sources] == ["It begins so.", "It goes on."]
+    hits = found(made, [passage(made, "goes on")])
+    assert [one.text for one in build_context(hits, 100, words).sources] == ["It begins so.", "It goes on."]
+    assert [one.text for one in build_context(hits, 15, words).sources] == ["It goes on."]
+    assert [one.text for one in build_context(hits, 100, words, whole=False).sources] == ["It goes on."]
 
 
 def test_exercises_come_where_they_were_hit_and_not_with_their_section():
