@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..errors import LlmdError
 from ..files.names import cache_folder
@@ -203,26 +203,15 @@ class Journal:
 
 
 def _write(applied: Applied, file: Path) -> None:
-    changes = [{**asdict(change), "old": _encode(change.old), "new": _encode(change.new)} for change in applied.changes]
-    replace_file(file, json.dumps({**asdict(applied), "changes": changes}, indent=1).encode())
+    text = json.dumps(asdict(applied), default=lambda data: base64.b64encode(data).decode(), indent=1)  # of bytes
+    replace_file(file, text.encode())
 
 
 def _read(file: Path) -> Applied:
     try:
         record = json.loads(file.read_bytes())
-        changes = tuple(map(_read_change, record["changes"]))
-        return Applied(record["document"], record["entry"], record["reply"], changes)
+        for change in record["changes"]:
+            change |= {key: base64.b64decode(change[key]) for key in ("old", "new") if change[key] is not None}
+        return Applied(**record | {"changes": tuple(JournalChange(**change) for change in record["changes"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise LlmdError(f"{file}: cannot be read ({error}): to go on without it, move it away") from None
-
-
-def _read_change(record: dict[str, Any]) -> JournalChange:
-    return JournalChange(record["path"], _decode(record["old"]), _decode(record["new"]), record["mode"])
-
-
-def _encode(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode()
-
-
-def _decode(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text)
