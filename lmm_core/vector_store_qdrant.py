@@ -42,7 +42,7 @@ __all__ = [
 def initialize_collection(client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None) -> bool:
     """Create a collection if it is missing. Return True if it can be used.
 
-    False, which is reported: it was made otherwise, or the store or the model failed."""
+    False, which is reported: it was made with other settings, or the store or the model failed."""
 
     async def work(encoder: Encoder) -> bool:
         await collection.ainitialize_collection(as_store(client), collection_name, encoder)

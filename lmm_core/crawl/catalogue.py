@@ -57,7 +57,9 @@ def why_unlike(name: str, stored: Mapping[str, Any], current: Mapping[str, Any])
     if is_earlier(stored):
         return f"The index {name!r} was made by an earlier version. Run `lmm md-index` on its folder."
     if differences := describe_differences(stored, current):
-        return f"The index {name!r} was made otherwise ({differences}). Configure that, or index under another name."
+        return (
+            f"The index {name!r} was made with other settings ({differences}). Use those, or index under another name."
+        )
     return ""
 
 

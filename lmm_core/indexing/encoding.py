@@ -241,7 +241,7 @@ def compare_choices(name: str, stored: Mapping[str, Any], current: Mapping[str, 
     """Raise IndexChangedError if a collection has other models, another encoding or a later version."""
     if not stored:
         raise IndexChangedError(
-            f"The collection {name!r} was not made by LM markdown, so that nothing says what its vectors are. Make one "
+            f"The collection {name!r} was not made by LM markdown, and nothing says what its vectors are. Make one "
             "with `initialize_collection` or `lmm index FILES`, under another name, and upload the texts to it."
         )
     if is_later(stored):
@@ -251,7 +251,7 @@ def compare_choices(name: str, stored: Mapping[str, Any], current: Mapping[str, 
         )
     if differences := describe_differences(stored, current):
         raise IndexChangedError(
-            f"The collection {name!r} was made otherwise ({differences}). Use what it was made with, name another "
+            f"The collection {name!r} was made with other settings ({differences}). Use those, name another "
             "collection ([database] collection_name), or rebuild it: lmm index --rebuild"
         )
 

@@ -252,7 +252,7 @@ def remove_files(store: VectorStore, collection: str, records: Sequence[FileReco
 def create_records(store: VectorStore, collection: str) -> None:
     """Recreate the records, empty. Raise StoreError."""
     store.drop(collection + FILES)
-    store.create(collection + FILES, VectorSpec(), {}, {})  # an index would take 0.4 KB of memory a file
+    store.create(collection + FILES, VectorSpec(), {}, {})  # an index would take 0.4 KB of memory per file
 
 
 def _record_id(source: str) -> str:

@@ -65,7 +65,7 @@ SHOWN = 3  # names in a sentence
 class Refresh:
     """One run of indexing; see `markdown_upload`.
 
-    expect, progress: called with the total of chunks, and those written
+    expect, progress: called with the number of all chunks, and of those written
     rules_of: a file's knit rules
     is_left_out: True for an indexed file to remove
     rebuild: all collections

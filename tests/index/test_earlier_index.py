@@ -92,7 +92,7 @@ def test_another_encoding_is_an_error_and_nothing_changes(earlier):
     before = stored()
     write("config.toml", '[embeddings]\nencoding = "sparse"\n')
     for command in ("index a.md", "search alpha"):
-        assert "'chunks' was made otherwise (encoding bm25, now sparse" in lmm(command, status=1)[1]
+        assert "'chunks' was made with other settings (encoding bm25, now sparse" in lmm(command, status=1)[1]
     assert stored() == before
     assert counts("--rebuild a.md b.md")[0] == 3
 

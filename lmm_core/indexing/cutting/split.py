@@ -1,4 +1,4 @@
-"""Split texts into chunks, and gather them to documents.
+"""Split texts into chunks, and gather them into documents.
 
 Chunks are text blocks, and searched; documents (a section's own text, or parts of it) are returned.
 """
@@ -53,7 +53,7 @@ class ChunkBlock(TextBlock):
     """A chunk.
 
     line, line_end: of its own text in the file, from 1, inclusive
-    repeated, closing: foreign characters at its start and end (overlap, table head, fences)
+    repeated, closing: characters from elsewhere at its start and end (overlap, table head, fences)
     type: of its RAG-only div"""
 
     line_end: int = 1
@@ -131,7 +131,7 @@ def transform(
 
 
 def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
-    """Join and cut texts to chunks.
+    """Join texts, and cut them into chunks.
 
     Texts with their own metadata are not joined, and no chunk crosses the end of a document."""
     limits = ChunkLimits(opts.size, opts.max_size, count)
@@ -308,7 +308,7 @@ class TextRun:
 
 
 def find_runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | TextRun]:
-    """Yield the blocks in order, with texts grouped to runs.
+    """Yield the blocks in order, with texts grouped into runs.
 
     A text with its own metadata, a RAG-only div and an excerpt are separate runs."""
     run: TextRun | None = None
