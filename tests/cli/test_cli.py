@@ -100,6 +100,18 @@ def test_knit_writes_to_standard_output_or_a_folder_and_warns_of_a_slip():
     assert "warning" not in said(run("lmm knit book -o out"))
 
 
+def test_what_the_notes_leave_out_is_not_written_among_the_pages_of_a_course():
+    write("book/config.toml", "")
+    write("book/a.md", "# A\n\n::: exercise\nSECRET\n:::\n")
+    done = run("lmm knit --keep exercise book/a.md -o book/instructor.md")
+    assert done.returncode == 2 and "would publish it as a page" in said(done)
+    assert "instructor.md" not in os.listdir("book")
+    write("book/_own/x", "")
+    for output in ("instructor.md", "book/_own/instructor.md"):
+        assert run(f"lmm knit --keep exercise book/a.md -o {output}").returncode == 0
+        assert "SECRET" in text(output)
+
+
 def test_an_error_that_is_not_about_usage_comes_without_it():
     done = run("lmm rag missing.md")
     assert (done.returncode, said(done)) == (2, "Error: missing.md: no such file or folder\n")

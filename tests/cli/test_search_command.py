@@ -71,7 +71,7 @@ def test_the_default_encoding_is_hybrid_with_a_model_and_follows_the_collection(
 
 def test_what_is_printed_stands_in_the_file(notes):
     lmm("index notes.md")
-    printed, _ = lmm("search 'squared deviations' -k 1")
+    printed, _ = lmm("search squared deviations -k 1")
     head, place, *snippet = printed.rstrip("\n").split("\n")
     assert head.endswith("  Statistics > Spread")
     path, lines = place.strip().split(":")

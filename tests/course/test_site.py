@@ -73,7 +73,7 @@ def book(tmp_path_factory):
     write(folder / "_quarto.yml", BOOK)
     write(folder / "index.md", "# Welcome\n\nStart [here](/one/means.qmd).\n")
     write(folder / "one/means.qmd", MEANS)
-    write(folder / "one/_shared.md", "Words that two pages share.\n")
+    write(folder / "one/_shared.md", "Words that two pages share.\n\n<!-- A note for teachers. -->\n")
     write(folder / "one/spread.md", "# Spread {#sec-spread}\n\n## The range\n\nFrom end to end, see @fig-curve.\n")
     write(folder / "last.md", "# Last\n\n![](/figures/curve.svg)\n\n![](figures/gone.svg) and [secret](.env)\n")
     write(folder / "unused.md", "# Not a chapter\n")
@@ -103,7 +103,7 @@ def test_each_page_leads_to_all_others(book):
     assert links(found) == ["../index.html", "../one/means.html", "../one/spread.html", "../last.html"]
     assert '<a href="../one/means.html" aria-current="page">Means</a>' in found
     assert "<span>one</span>" in found
-    assert "<title>Means – Means &amp; ends</title>" in page
+    assert "<title>Means – Means &amp; ends</title>" in page and "A note for teachers" not in page
     turn = re.search(r'<nav class="turn".*?</nav>', page, re.S)[0]
     assert links(turn) == ["../index.html", "../one/spread.html"]
 
