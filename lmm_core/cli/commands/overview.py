@@ -35,6 +35,7 @@ def _codes() -> str:
 def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json: bool) -> None:
     """Show sections, what is missing, and mistakes. Nothing is written.
 
+    The sections are listed for a single file. Of several, each gets a line.
     Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger = ReportPrinter()
@@ -47,9 +48,12 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
                 for path, document_overview in overviews.items()
             ]
         )
-    else:
+    elif len(overviews) == 1:
         for path, document_overview in overviews.items():
             _print_overview(str(path), document_overview)
+    else:
+        for path, document_overview in overviews.items():
+            say(_document_line(str(path), document_overview))
     for path, document_overview in overviews.items():
         report_findings(document_overview.findings, in_file(logger, path))
     if strict and any(document_overview.findings for document_overview in overviews.values()):
@@ -77,15 +81,26 @@ def _as_rows(document_overview: Overview) -> list[dict[str, Any]]:
 
 def _print_overview(path: str, document_overview: Overview) -> None:
     """Print an overview in a single write, for speed."""
-    size = f"{counted(document_overview.words, 'word')} in {counted(len(document_overview.sections), 'section')}"
     lines = [
         one_line(f"{path}: {document_overview.title or '(no title)'}"),
-        one_line(f"  {size}; docid {document_overview.docid or '(none)'}"),
+        one_line(f"  {_size(document_overview)}; docid {document_overview.docid or '(none)'}"),
         *map(_section_line, document_overview.sections),
     ]
     if document_overview.missing:
         lines.append(f"  header: missing {', '.join(document_overview.missing)}")
     say("\n".join(lines))
+
+
+def _document_line(path: str, document_overview: Overview) -> str:
+    line = f"{path}: {document_overview.title or '(no title)'}; {_size(document_overview)}"
+    for name, state in (("missing", "without annotations"), ("outdated", "outdated"), ("stale", "stale")):
+        count = sum(bool(getattr(section, name)) for section in document_overview.sections)
+        line += f"; {counted(count, 'section')} {state}" if count else ""
+    return one_line(line)
+
+
+def _size(document_overview: Overview) -> str:
+    return f"{counted(document_overview.words, 'word')} in {counted(len(document_overview.sections), 'section')}"
 
 
 def _section_line(section: SectionOverview) -> str:
