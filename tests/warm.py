@@ -38,9 +38,8 @@ COMMANDS = {
        ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-index", "lmm-pass")},
 }  # fmt: skip
 PACKAGES = {"lmm_core": "lmm_core", "lmm_filters": "filters"}  # each with its folder
-# Imported late by the commands, since they take long.
-LIBRARIES = ("openai", "openai.types.chat", "qdrant_client", "qdrant_edge", "panflute", "pydantic_settings", "psutil",
-             "httpx")  # fmt: skip
+# Imported late by the commands, since they take long. (Of the quick tests, no command asks a Qdrant server.)
+LIBRARIES = ("openai", "openai.types.chat", "qdrant_edge", "panflute", "pydantic_settings", "psutil", "httpx")
 
 # Nothing but built-in modules: this is what each start of a command costs. Python's own variables
 # and the locale decide how Python starts, so that with others the real command is run.

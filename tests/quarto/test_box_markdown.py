@@ -97,6 +97,7 @@ def test_html_links_images_and_half_a_formula_are_text(text):
 # Hostile answers
 
 
+@pytest.mark.slow
 def test_hostile_answers_take_no_time():
     parts = ["$", "$a ", "\\[\n", "`", "| `$", "*_", "[1, ", "> ", "\\begin{align}\n", "|$a"]
     assert max(run_parser([part * (60_000 // len(part)) for part in parts], "seconds")) < 2
