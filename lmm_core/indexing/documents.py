@@ -97,8 +97,8 @@ def blocklist_encode(
     opts = _split_options_of(header, project)
     window = _window_of(embedder, encoding)
     fitted = window if _has_default_sizes(opts) else None
-    sizes = _default_sizes(opts, fitted) if fitted else opts
-    split = transform(blocks, sizes, count=window.count if window else None, logger=logger)
+    opts = _default_sizes(opts, fitted) if fitted else opts
+    split = transform(blocks, opts, count=window.count if window else None, logger=logger)
     language = language_of(blocks, project.embeddings.language or quarto_language(project.root))
     chunks = make_chunks(split.blocks, encoding, _annotation_model(project), docid, source, project.rules, language)
     if fitted:

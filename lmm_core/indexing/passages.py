@@ -150,11 +150,6 @@ class Material:
     system: str = ""
 
     @property
-    def language(self) -> str:
-        """The most frequent language code, or ""."""
-        return max(self.languages, key=lambda code: self.languages[code], default="")
-
-    @property
     def size(self) -> str:
         """The numbers of documents and sections, in words."""
         return f"{counted(len(self.documents), 'document')}, {counted(len(self.sections), 'section')}"

@@ -236,11 +236,6 @@ class Library:
         by_place = ((ranks.get(record.source, len(ranks)), record.source, record.system.strip()) for record in records)
         return min(by_place, default=(0, "", ""))[2]
 
-    async def lexical(self) -> LexicalIndex:
-        """Return the lexical ranking of all documents. Raise as `material`."""
-        material = await self.material()
-        return (await self.words()).within(material)
-
 
 async def open_library(project: Project, models: Models, store: VectorStore | None = None) -> Library:
     """Return the project's collection, open until its store is closed. Raise as `Library.open`."""

@@ -105,7 +105,7 @@ class Retriever:
             await search.run(queries or plain_queries(query.text, words.language, earlier))
         spans, lexical = search.spans, search.lexical
         if type and query.text == type and not spans:  # any match will do
-            lexical = await library.lexical()
+            lexical = words.within(await library.material())
             of_type = (passage for passage in lexical.material.passages.values() if type in passage.types)
             spans = [whole_span(passage) for passage in islice(of_type, HITS)]
         spans, best = await self._reranked(query.text, spans, lexical.material, missed)
@@ -169,7 +169,10 @@ class _Search:
         queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
         if queries == self.queries:
             return
-        where, texts = _filter(self.type, self.under), list(map(self.lexical.synonyms.expanded, queries))
+        conditions = {"type": self.type, _key_of(self.under): self.under}
+        conditions = {key: value for key, value in conditions.items() if value}
+        where = Where(conditions) if conditions else None
+        texts = list(map(self.lexical.synonyms.expanded, queries))
         parts = [await find_candidates(library, texts, self.limit, where, self.miss) for library in self.libraries]
         candidates = parts[0] if len(parts) == 1 else _joint_candidates(parts, self.lexical)
         self.lexical = candidates.lexical
@@ -179,11 +182,6 @@ class _Search:
         """Return True if the best passage covers nearly all of the question, by rarity."""
         best = [span.passage for span in self.spans[:1]]
         return self.lexical.share(self.text, best) >= ENOUGH
-
-
-def _filter(type: str, under: str) -> Where | None:
-    conditions = ({"type": type} if type else {}) | ({_key_of(under): under} if under else {})
-    return Where(conditions) if conditions else None
 
 
 def _key_of(under: str) -> str:
@@ -334,9 +332,7 @@ def _merge_hits(parts: Sequence[Hits]) -> Hits:
     return [sorted(chain.from_iterable(many), key=lambda hit: (-hit.score, hit.id)) for many in by_text]
 
 
-def rank_candidates(
-    candidates: Candidates, queries: Sequence[str], type: str, summaries: bool
-) -> list[Span]:  # fmt: skip
+def rank_candidates(candidates: Candidates, queries: Sequence[str], type: str, summaries: bool) -> list[Span]:
     """Fuse the spans of several queries, the best first. summaries: are results, too, as they are if asked for."""
     summaries, lexical = summaries or type == SUMMARY, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, summaries)

@@ -130,16 +130,13 @@ def box_script(
     language: str,
     synonyms: Synonymous | None = None,
     left_out: Collection[str] = (),
-    time: datetime | None = None,
 ) -> bytes:
-    """Return the script that passes a box's data to a page.
-
-    left_out: fields excluded from the search; time: default now."""
+    """Return the script that passes a box's data to a page. left_out: fields excluded from the search."""
     stem_language = language_code(language) or USUAL_LANGUAGE
     words = set(_words(rows))
     data = {
         "format": FORMAT,
-        "made": (time or datetime.now(UTC)).isoformat(timespec="minutes"),
+        "made": datetime.now(UTC).isoformat(timespec="minutes"),
         "language": language,
         "types": dict(sorted(rows.types.items())),
         "documents": rows.documents,

@@ -232,12 +232,11 @@
 
   // The passages that have a term, as results by their identifiers. MiniSearch counts how rare a word is field by field, but
   // `lmm search` in all fields.
-  function find(term, { boost = () => 1, ...options }) {
+  function find(term, options) {
     const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
     const results = new Map();
     for (const field of options.fields || Object.keys(fields)) {
-      const boostOf = (stem) => rarity((frequencies.get(term) || frequencies.get(stem)).any) / rarity(frequencies.get(stem)[field]);
-      const boostDocument = (id, stem) => boost(id) * boostOf(stem);
+      const boostDocument = (_, stem) => rarity((frequencies.get(term) || frequencies.get(stem)).any) / rarity(frequencies.get(stem)[field]);
       const own = { fields: [field], boost: fields, bm25: { k, b, d }, weights: { prefix, fuzzy }, boostDocument };
       for (const { id, score, terms } of index.search(term, { ...options, ...own })) {
         const others = results.get(id) || { score: 0, terms: [] };
@@ -269,9 +268,8 @@
     const { terms, others } = subject(asked.rest);
     const names = otherNames(asked.rest);
     const stemmed = [...new Set(terms.map(stemOf))];
-    const isFitting = ({ id }) => fits(passages[id], wanted);
-    const options = { filter: isFitting, boost: (id) => aside(passages[id].passage, wanted), ...(wanted === "summary" ? { fields: about() } : {}) };
-    const scored = score(candidates(stemmed, names, options), names, bySmallWords(others, stemmed));
+    const options = { filter: ({ id }) => fits(passages[id], wanted), ...(wanted === "summary" ? { fields: about() } : {}) };
+    const scored = score(candidates(stemmed, names, options), names, bySmallWords(others, stemmed), wanted);
     return { terms, hits: bestOfSections(scored).slice(0, HITS).map((one) => shown(one, wanted)) };
   }
 
@@ -291,7 +289,7 @@
 
   // Weigh the sum of the scores by the share of the question that a passage has, counted by how rare its words are. A word
   // that only the passage before has, in the same section, counts half: pronouns follow a subject.
-  function score(found, names, small) {
+  function score(found, names, small, type) {
     const { before, least } = ask.about.weights;
     const asked = [...found.keys()];
     const meant = (terms) => [...new Set(terms.flatMap((term) => names.get(term) || [term]))];
@@ -305,7 +303,8 @@
     const scored = (id) => {
       const own = asked.filter((term) => scoreOf(term, id));
       const all = own.reduce((total, term) => total + scoreOf(term, id), small.get(id) || 0);
-      return { id, terms: own.flatMap((term) => found.get(term).get(id)?.terms || []), score: all * (least + sum(own) / most) };
+      const factor = aside(passages[id].passage, type) * (least + sum(own) / most);
+      return { id, terms: own.flatMap((term) => found.get(term).get(id)?.terms || []), score: factor * all };
     };
     const ids = new Set([...found.values()].flatMap((results) => [...results.keys()]));
     return [...ids].map(scored).sort((one, other) => other.score - one.score);
