@@ -155,7 +155,8 @@ class Database:
             values = json.loads(path.read_bytes())
             if values["format"] != FORMAT:
                 raise ValueError(f"format {values['format']}")
-            return {name: _entry(name, entry) for name, entry in values["indexes"].items()}
+            named = {checked_index_name(name): entry for name, entry in values["indexes"].items()}
+            return {name: CatalogueEntry(**entry | {"name": name}) for name, entry in named.items()}
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, CrawlError) as error:
@@ -184,14 +185,6 @@ class Database:
             return Path(os.path.relpath(folder.resolve(), self.root.resolve())).as_posix()
         except ValueError:  # another drive
             return folder.resolve().as_posix()
-
-
-def _entry(name: str, values: Mapping[str, Any]) -> CatalogueEntry:
-    centroid, said = ([float(value) for value in values[key]] for key in ("centroid", "said"))
-    files, snippets = int(values["files"]), int(values["snippets"])
-    description, root, state = str(values["description"]), str(values["root"]), str(values.get("state", ""))
-    identity = dict(values["identity"])
-    return CatalogueEntry(checked_index_name(name), description, root, files, snippets, identity, centroid, said, state)
 
 
 # Write an index's snippets as files: YAML fields, a blank line, and the text

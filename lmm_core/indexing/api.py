@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from ..arguments import Checked, validated
 from ..errors import LmmError, ReportedError, StoreError
-from ..logging import ConsoleLogger, LoggerBase, one_line, report_failure
+from ..logging import ConsoleLogger, LoggerBase, report_failure
 from ..markdown.blocks import Block
 from ..models.chat import run
 from ..settings.models import Models
@@ -120,19 +120,7 @@ def markdown_upload(
     ConfigError."""
     logger = logger or ConsoleLogger()
     paths = [documents] if isinstance(documents, str | Path) else documents
-    files = [path for path in map(Path, paths) if _is_file(path, logger)]
-    return _upload(config, annotate, logger, lambda upload: upload.run(files)) if files else Counts()
-
-
-def _is_file(path: Path, logger: LoggerBase) -> bool:
-    """Return True for a file's path; report a missing one."""
-    try:
-        is_file = path.is_file()
-    except OSError:  # overlong name
-        is_file = False
-    if not is_file:
-        logger.error(f"There is no file {one_line(str(path), 200)!r}.")
-    return is_file
+    return _upload(config, annotate, logger, lambda upload: upload.run([*map(Path, paths)]))
 
 
 def blocklist_upload(

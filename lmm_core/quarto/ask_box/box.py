@@ -125,12 +125,7 @@ def _write(path: Path, data: bytes) -> None:
 FORMAT = 11  # version of the data; box.js reads no other
 
 
-def box_script(
-    rows: BoxRows,
-    language: str,
-    synonyms: Synonymous | None = None,
-    left_out: Collection[str] = (),
-) -> bytes:
+def box_script(rows: BoxRows, language: str, synonyms: Synonymous, left_out: Collection[str] = ()) -> bytes:
     """Return the script that passes a box's data to a page. left_out: fields excluded from the search."""
     stem_language = language_code(language) or USUAL_LANGUAGE
     words = set(_words(rows))
@@ -143,7 +138,7 @@ def box_script(
         "sections": rows.sections,
         "stems": _stems(words, stem_language),
         "spellings": SPELLINGS[""] + SPELLINGS.get(language_code(language), []),
-        "synonyms": _synonyms(words, language, synonyms or {}),
+        "synonyms": _synonyms(words, language, synonyms),
         "named": stem_language,
         "stopWords": " ".join(sorted(stop_words(stem_language))),
         "asking": {name: " ".join(asking) for name, asking in words_data().items()},
