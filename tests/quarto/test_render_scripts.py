@@ -158,7 +158,7 @@ def test_a_leak_fails_the_render(project):
     assert done.returncode == 1
     assert "part/chapter.qmd:13: " in done.stderr
     assert "_book/part/chapter.html" in done.stderr
-    assert done.stderr.splitlines()[-1].endswith("Do not publish it.")
+    assert done.stderr.splitlines()[-1].endswith("Do not publish _book/")
     write(page, "<html><body><p>Text.</p></body></html>")
     assert script("post", project).returncode == 0
     write(project / "cells.qmd", f"# B\n\n{TASK}.\n")  # another page says it, which this render has not made
