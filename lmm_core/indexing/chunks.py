@@ -10,7 +10,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..arguments import validated
@@ -136,10 +136,6 @@ def _chunk(
     texts = texts_to_encode(encoding, content, annotations, str(payload.get("language") or ""))
     payload = {"page_content": content, **payload, "hash": _hash_of(texts)}
     return Chunk(content, annotations, texts, str(ident), payload)
-
-
-def with_texts(chunk: Chunk, texts: ChunkTexts) -> Chunk:
-    return replace(chunk, texts=texts, payload={**chunk.payload, "hash": _hash_of(texts)})
 
 
 def _hash_of(texts: ChunkTexts) -> str:

@@ -30,7 +30,7 @@ from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import quarto_language
 from ..settings.tables import SplitOpts
 from ..store.vector_store import ScoredPoint
-from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks, with_texts
+from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks
 from .collection import GROUP
 from .cutting.split import Count, ParentDocument, transform
 from .encoding import (
@@ -282,7 +282,8 @@ def _with_fewer(chunk: Chunk, window: Window) -> Chunk:
     room = window.tokens - (window.count(chunk.content) if together else 0)
     lines_left = _lines_within(chunk.annotations.split("\n"), room, window)
     dense = texts_to_encode(window.encoding, chunk.content, "\n".join(lines_left)).dense
-    return with_texts(chunk, replace(chunk.texts, dense=dense))
+    fewer = replace(chunk, texts=replace(chunk.texts, dense=dense))
+    return replace(fewer, payload=chunk.payload | {"hash": fewer.hash})
 
 
 def _lines_within(lines: Sequence[str], room: int, window: Window) -> Iterator[str]:
