@@ -9,6 +9,10 @@ from pathlib import Path
 from ...logging import counted
 
 _NAMED = 5  # places listed in a sentence
+_ADVICE = (
+    "To leave one out: ::: exercise … :::, or for all divs of a class: "
+    'div_types = ["solution"] under [knit] in config.toml'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +73,4 @@ class Findings:
         look = "part looks like a solution and is" if len(self.solutions) == 1 else "parts look like solutions and are"
         more = ", …" if len(self.solutions) > _NAMED else ""
         places = ", ".join(self.solutions[:_NAMED])
-        return f"{len(self.solutions)} {look} published: {places}{more}. To leave one out: ::: exercise … :::"
+        return f"{len(self.solutions)} {look} published: {places}{more}. {_ADVICE}"
