@@ -19,7 +19,7 @@ CELL_OPTION = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[ \t]?(.*)\n?", re.M)
 _LINE = re.compile(r"^(?=[^\n])", re.M)
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
-_RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
+_RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?:\{=|\{?\.?(?:mermaid|dot|graphviz|plantuml)\b)")  # also of diagrams
 _SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
 _ITEM_BREAK = re.compile(  # in an item, before an indented line that continues it
     r"(^[ ]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]+[^\n]*(?:\n[ ]{2,}(?![-*+|:>#][ \t]|\d+[.)])\S[^\n]*)+)", re.M

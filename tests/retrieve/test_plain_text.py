@@ -27,6 +27,7 @@ def test_the_words_of_a_page():
             "Said.\n\nA note that goes on.\n\nAnother one of it.",
         ),
         ("    The rest\n    of it.\n\n!!! note\n\n    Text.", "The rest of it.\n\nText."),
+        ("So.\n\n```{mermaid}\nflowchart LR\n```\n\n```dotnet\nrun\n```", "So.\n\n    run"),
     ],
 )
 def test_a_text_with_the_words_of_its_page(source, read):
