@@ -19,11 +19,11 @@ from ...indexing.statistics import emphasised
 from ...logging import LoggerBase, in_file
 from ...markdown.files import read_markdown
 from ...models.embedders.bm25 import USUAL_LANGUAGE
+from ...models.languages.asking import ASKING
 from ...models.languages.stemming import SPELLINGS, Stemmer, language_code, stop_words
 from ...models.languages.words import find_words, fold
 from ...retrieve.items import DEFINITION, lead_of, type_of, without_fences
 from ...retrieve.plain_text import in_unicode, link_labels, plain_line, plain_text
-from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import fields_left_out, weights_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data

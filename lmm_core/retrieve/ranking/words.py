@@ -10,9 +10,9 @@ from functools import cache, cached_property, lru_cache
 from itertools import takewhile
 
 from ...indexing.statistics import TermStatistics
+from ...models.languages.asking import without_asking
 from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words, language_code, stop_words
 from ...models.languages.words import find_compounds, find_words, fold, is_paired, typing_errors
-from .asking import without_asking
 from .weights import FUZZY, PREFIX
 
 NEAR_KNOWN = 1000  # unknown words with cached nearest ones
