@@ -50,18 +50,20 @@ _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
 # Texts that may continue after blank lines
 _BULLET = re.compile(r"[ ]{0,3}[-*+][ \t]+(?!(?:[-*+_][ \t]*){2,}\r?$)\S", re.M)
 _NUMBER = re.compile(
-    r"[ ]{0,3}(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)][ \t]+\S"
-    r"|[ ]{0,3}\((?:@\w*|#|\w{1,4})\)[ \t]+\S"
-    r"|[ ]{0,3}[A-Z][.)](?:[ ]{2}|\t)"
+    r"[ ]{0,3}(?:\d{1,9}|#|@[\w-]*|[a-z]|[ivxlcdm]+)[.)][ \t]+\S"
+    r"|[ ]{0,3}\((?:@[\w-]*|#|\w{1,4})\)[ \t]+\S"
+    r"|[ ]{0,3}(?:[A-Z]\.(?:[ ]{2}|\t)|[A-Z]\)[ \t]|[IVXLCDM]{2,}[.)][ \t])"
 )
 _FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
 _NESTED = re.compile(r"[ \t]+\S")
 _DEFINITION = re.compile(r"[ ]{0,2}[:~][ \t]+\S")
-_CAPTION = re.compile(r"[ ]{0,3}[Tt]able:[ \t]")
+_NEXT_TERM = re.compile(r"(?![#:<]|---)\S[^\n]*\n(?:[ \t]*\r?\n)?[ ]{0,2}[:~][ \t]+\S")  # of a definition list
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?|===[+!]?)[ ]+\S")  # of Python-Markdown
+_CAPTION = re.compile(r"[ ]{0,3}(?:[Tt]able)?:[ \t]")
 _TABLE = re.compile(r"^[ \t]*[|+]?[ \t]*[:=]?-[-|+:= \t]*\r?$", re.M)  # a line of dashes in a table
 _TABLE_START = re.compile(r"[ ]{0,3}(?:[|+]|-{2}|[^\n|]*\||[^\n]+\n[ ]{0,3}-{2,}[ -]*\r?(?:\n|\Z))")
-_MAY_GO_ON = re.compile(r"[ \t:~*+(\d-]|[A-Za-z][a-z]*+[.)]|[Tt]able:")  # fast rejection
+_MAY_GO_ON = re.compile(r"[ \t:~*+(@#\d-]|[A-Za-z]+[.)]|[Tt]able:")  # fast rejection
 
 
 def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> list[Block]:
@@ -237,7 +239,7 @@ class _Parser:
     # Text
 
     def _text_end(self, pos: int) -> int:
-        first = self._definition_under(pos) or pos
+        start, first = pos, self._definition_under(pos) or pos
         while True:
             stop, after, is_region = self.regions.next_end(pos, self.size)
             if (at := self.text.find("\n:::", pos, stop) + 1) and DIV_OPEN.match(self.text, at):
@@ -248,7 +250,7 @@ class _Parser:
                     if self.text[pos - 1] == "\n" and self._starts_block(pos):
                         return pos
                     continue
-            if after == self.size or not self._goes_on(first, after):
+            if after == self.size or not self._goes_on(start, first, after):
                 return after
             if _DEFINITION.match(self.text, after):
                 first = after
@@ -267,10 +269,12 @@ class _Parser:
             or (char == "<" and bool(COMMENT_OPEN.match(self.text, pos)))
         )
 
-    def _goes_on(self, first: int, after: int) -> bool:
+    def _goes_on(self, start: int, first: int, after: int) -> bool:
         text = self.text
-        if _CAPTION.match(text, first):
-            return _TABLE_START.match(text, after) is not None
+        if _CAPTION.match(text, start) and _TABLE_START.match(text, after):
+            return True
+        if _DEFINITION.match(text, first) and _NEXT_TERM.match(text, after):
+            return True
         if not _MAY_GO_ON.match(text, after):
             return False
         if _DEFINITION.match(text, after) or (_CAPTION.match(text, after) and _TABLE.search(text, first, after)):
@@ -281,7 +285,8 @@ class _Parser:
             self._item = (first, next((item for item in (_BULLET, _NUMBER) if item.match(text, first)), None))
         if item := self._item[1]:
             return bool(_NESTED.match(text, after) or item.match(text, after))
-        return bool(_DEFINITION.match(text, first) and _INDENTED.match(text, after))
+        is_indenting = _DEFINITION.match(text, first) or _ADMONITION.match(text, first)
+        return bool(is_indenting and _INDENTED.match(text, after))
 
     def _report_unclosed(self) -> None:
         at, line = 0, 1

@@ -28,7 +28,7 @@ CONTAINERS = frozenset(
     """address article aside blockquote center details dialog div dl fieldset figure footer form header iframe main
     menu nav ol section table ul""".split()
 )
-_HTML_LINE = re.compile(rf"^{_PREFIX}<[^\n]*", re.M)
+_HTML_LINE = re.compile(rf"^(?:{_PREFIX}<[^\n]*|[^\n]*</[A-Za-z]+>[ \t]*\r?$)", re.M)  # also an end behind words
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
 _TICKS = re.compile("`+")

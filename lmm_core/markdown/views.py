@@ -187,7 +187,8 @@ class View:
 
 def _item_width(match: re.Match[str]) -> int:
     marked = len(match[0].rstrip(" "))
-    return len(match[0]) if 0 < len(match[0]) - marked <= _TAB else marked + 1
+    width = len(match[0]) if 0 < len(match[0]) - marked <= _TAB else marked + 1
+    return min(width, _TAB) if "@" in match[0] else width
 
 
 def _inner_width(line: str, width: int) -> int:
