@@ -21,6 +21,7 @@ from lmm_core.scan.left_out import find_pieces
 
 from ..pandoc.document import FilterDocument
 from ..pandoc.outputs import holds_markdown
+from ..pandoc.run import base_format
 from ..pandoc.source import Source, needs_text
 
 # Divs and blocks that a reader did not parse
@@ -43,7 +44,8 @@ def refuse_annotated_output(document: FilterDocument) -> None:
 def require_reader(document: FilterDocument) -> None:
     """Raise FilterError if pandoc's reader may miss divs or blocks."""
     run = document.call.run
-    if run is None or not document.call.reads_markdown or not needs_text(document.call):
+    is_notebook = run is not None and base_format(run.reader) == "ipynb"
+    if run is None or not (document.call.reads_markdown or is_notebook) or not needs_text(document.call):
         return
     elements = json.dumps(document.ast["blocks"])
     if any(mark in elements for mark in _UNSEEN_MARKS):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lmm_core.markdown.blocks import serialize_blocks
 from lmm_core.markdown.metadata.keys import DECIDING
 from lmm_core.scan.header import report_broken_edits, report_errors
-from lmm_core.scan.knit import find_unclosed_div, knit
+from lmm_core.scan.knit import knit
 
 from ..pandoc.document import FilterDocument, FilterOutput, require_places
 from ..pandoc.meta import header_from
@@ -41,8 +41,8 @@ def _knit_source(document: FilterDocument) -> FilterOutput:
     report_near_misses(document)
     if document.call.to_markdown:
         return write_text(document, _knitted_text(document))
-    # old pandocs read an unclosed div as text
-    ast = as_divs(document, document.blocks) if find_unclosed_div(document.blocks, document.rules) is None else None
+    run = document.call.run
+    ast = as_divs(document, document.blocks) if run is not None and run.reads_files_apart else None
     if ast is None:
         return _knit_as_text(document)
     report_dangling(document)
@@ -54,7 +54,7 @@ def _knitted_text(document: FilterDocument) -> str:
 
 
 def _knit_as_text(document: FilterDocument) -> FilterOutput:
-    """Knit the text, since pandoc parses other blocks."""
+    """Knit the text, since pandoc may parse it into other elements than blocks."""
     before = serialize_blocks(document.blocks)
     after = _knitted_text(document)
     return write_elements(document, document.ast if after == before else parse_as_input(document, after))

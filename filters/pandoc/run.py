@@ -156,6 +156,11 @@ class PandocRun:
         return values[-1] != "false" if values else self.value("strip-comments") == "True"
 
     @property
+    def reads_files_apart(self) -> bool:
+        """Return True with `--file-scope`."""
+        return self.value("file-scope") is not None or any(name == "file-scope" for name, _ in self.options)
+
+    @property
     def shifts_headings(self) -> bool:
         """Return True if heading levels are shifted."""
         return any(self.value(name) not in (None, "0") for name in _SHIFT)

@@ -150,7 +150,7 @@ def _document_keys(meta: Json) -> Json:
 def parse_as_input(document: FilterDocument, text: str) -> Json:
     """Return Pandoc's JSON of a text, parsed like the input. Raise FilterError."""
     run = document.call.run or PandocRun(document.call.executable, Path.cwd())
-    if run.value("file-scope") is not None or any(name == "file-scope" for name, _ in run.options):
+    if run.reads_files_apart:
         raise FilterError(
             "--file-scope reads each file by itself, which native metadata blocks do not survive. "
             "Write them as divs: lmm convert --to div FILES"

@@ -1,5 +1,6 @@
 """`lmm-knit`: what is left out, and what stays as pandoc writes it."""
 
+import json
 import re
 
 import pytest
@@ -60,6 +61,22 @@ def test_code_that_pandoc_takes_for_text(pandoc):
     plain = ok("pandoc notes.md -t html", pandoc).stdout
     ok("pandoc -F lmm-rag notes.md -o notes.md", pandoc)
     assert ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout == plain
+
+
+@pytest.mark.parametrize(
+    "part", ["Text:\n```r\nSECRET\n```\n", "## Ex\n\n```{r}\nx\n\n# Step\nmean(x)\n```\n\nSECRET\n"]
+)
+def test_a_part_of_several_elements_is_left_out_as_a_whole(part, pandoc):
+    write("notes.md", f"# A\n\nStays.\n\n::: lmm\n``` yaml\ntype: exercise\n```\n:::\n\n{part}\n# B\n\nStays.\n")
+    shown = ok("pandoc -F lmm-knit notes.md -t html", pandoc).stdout
+    assert shown.count(b"Stays.") == 2 and b"SECRET" not in shown
+
+
+def test_a_notebook_needs_lmm_course(pandoc):
+    cell = {"cell_type": "markdown", "metadata": {}, "source": ["::: exercise\n", "SECRET\n", ":::\n"]}
+    write("a.ipynb", json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    done = run("pandoc -F lmm-knit a.ipynb -t html", pandoc)
+    assert done.returncode and b"SECRET" not in done.stdout and b"does not see all divs" in done.stderr
 
 
 def test_references_at_the_end_stay_pandocs(pandoc):

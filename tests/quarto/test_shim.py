@@ -18,7 +18,6 @@ CASES = {
     "empty": "",
     "header": f"---\ntitle: T\n~title: U\n~~hash: {{summary: [a, b]}}\nquestions=: q\nlmm:\n  keep: [x]\n---\n\n{DIV}",
     "whole": "---\nknit: false\n---\n\n# A\n\nGONE\n",
-    "raw": "```{=lmm}\ntype: topic\n```\n\nGONE\n\nStays.\n",
     "named like Quarto's": "---\nlmm: {div-types: x}\n---\n\n::: {#quarto-1 .x}\nGONE\n:::\n",
     "kept by the document": f"---\nlmm:\n  keep: all\n---\n\n{BLOCK}\nGONE\n\n::: {{.rag-only}}\nGONE\n:::\n",
 }
