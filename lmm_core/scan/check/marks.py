@@ -135,7 +135,7 @@ def _are_ours(body: str) -> bool:
 
 def _keys_in_no_block(place: Place) -> int:
     text, at = place.text, place.at
-    if at not in text.prose or place.match["key"] in place.allowed or text.is_indented_code(at):
+    if at not in text.prose or place.match["key"] in place.allowed or text.is_code_in_item(at):
         return 0
     bare, start, end = text.bare, at, at + 1
     while start and bare[start - 1] and not _RULE.match(bare[start - 1]):
@@ -149,7 +149,8 @@ def _keys_in_no_block(place: Place) -> int:
     below = next((line for line in range(end, len(bare)) if bare[line]), -1)
     is_between = min(above, below) >= 0 and bool(_RULE.match(bare[above]) and _RULE.match(bare[below]))
     is_adjacent = above == start - 1 or below == end
-    values = [words for key in DECIDING for word in (key, f"~{key}") for words in types_of(content.get(word))]
+    decided = (content.get(word) for key in DECIDING for word in (key, f"~{key}"))
+    values = [word for value in decided for word in (["false"] if value is False else types_of(value))]
     decides = bool(values) and all(len(value.split()) == 1 for value in values)
     if is_between:
         return end if is_adjacent or decides else 0

@@ -115,7 +115,9 @@ def test_allowed_words_are_meant():
 
 KEYS_IN_NO_BLOCK = {
     "a blank line below the rule": ("---\n\ntype: exercise\n---", 7),
+    "a switch": ("---\n\nknit: false\n---", 7),
     "indented": (" ---\n type: exercise\n ---", 6),
+    "in an item": ("- item\n\n    ---\n    type: exercise\n    ---", 8),
     "dashes of a word processor": ("\u2014\ntype: exercise\n\u2014", 6),
     "in a div": ("::: note\n ---\n type: exercise\n ---\n\nText.\n:::", 7),
     "directly under a text": ("Text.\n---\ntype: exercise\n---", 6),
