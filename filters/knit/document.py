@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lmm_core.markdown.blocks import serialize_blocks
+from lmm_core.markdown.blocks import Block, TextBlock, serialize_blocks
+from lmm_core.markdown.edits import restore_originals
 from lmm_core.markdown.metadata.keys import DECIDING
+from lmm_core.markdown.tree import blocks_to_tree, node_block
+from lmm_core.markdown.visibility import RAG_ONLY, verdicts
 from lmm_core.scan.header import report_broken_edits, report_errors
-from lmm_core.scan.knit import knit
+from lmm_core.scan.knit import find_unclosed_div, knit
 
 from ..pandoc.document import FilterDocument, FilterOutput, require_places
 from ..pandoc.meta import header_from
@@ -41,12 +45,28 @@ def _knit_source(document: FilterDocument) -> FilterOutput:
     report_near_misses(document)
     if document.call.to_markdown:
         return write_text(document, _knitted_text(document))
-    run = document.call.run
-    ast = as_divs(document, document.blocks) if run is not None and run.reads_files_apart else None
+    # old pandocs read an unclosed div as text
+    is_closed = find_unclosed_div(document.blocks, document.rules) is None
+    ast = as_divs(document, _hidden_as_divs(document)) if is_closed else None
     if ast is None:
         return _knit_as_text(document)
     report_dangling(document)
     return _knit_ast(document, ast)
+
+
+def _hidden_as_divs(document: FilterDocument) -> list[Block]:
+    """Return the blocks with each hidden text in a div, since pandoc may read one text as several elements."""
+    run, blocks = document.call.run, restore_originals(document.blocks).blocks
+    if run is not None and run.reads_files_apart:  # the text cannot be read again
+        return blocks
+    tree = blocks_to_tree(blocks)
+    hidden = {id(node_block(node)) for node, is_out in verdicts(tree, document.rules) if is_out} if tree else set()
+    return [
+        replace(block, source=f":::::: {RAG_ONLY}\n{block.content}\n::::::\n\n")
+        if type(block) is TextBlock and id(block) in hidden
+        else block
+        for block in blocks
+    ]
 
 
 def _knitted_text(document: FilterDocument) -> str:
@@ -54,7 +74,7 @@ def _knitted_text(document: FilterDocument) -> str:
 
 
 def _knit_as_text(document: FilterDocument) -> FilterOutput:
-    """Knit the text, since pandoc may parse it into other elements than blocks."""
+    """Knit the text, since pandoc parses other blocks."""
     before = serialize_blocks(document.blocks)
     after = _knitted_text(document)
     return write_elements(document, document.ast if after == before else parse_as_input(document, after))
