@@ -255,6 +255,19 @@ def test_what_stays_in_the_notes_is_no_leak():
     assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
 
 
+@pytest.mark.parametrize(
+    "page", ["One two three four five six seven.", "One two three <!-- x --> four five six seven."]
+)
+def test_comments_are_in_the_page_or_not(page):
+    words = "One two three<!-- x --> four five six seven."
+    block = "::: lmm\n``` yaml\n~summary: One two three four five six seven.\n```\n:::\n"
+    write("site/a.html", f"<p>{page}</p>")
+    write("notes.md", f"# A\n\n::: exercise\n{words}\n:::\n")
+    assert len(leaks("site")) == 1
+    write("notes.md", f"{block}\n# A\n\n{words}\n")
+    assert leaks("site") == []
+
+
 def test_math_references_and_lists_do_not_hide_a_leak():
     write(
         "notes.md",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .short_parts import lines_of
 from .sources import SourceDocument, annotation_texts, stays_in
-from .words import Needle, Stream, markdown_words, text_words
+from .words import Needle, Stream, markdown_words, strip_comments, text_words
 
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
@@ -29,7 +29,10 @@ class PublishedTexts:
 
     @cached_property
     def _rendered(self) -> Stream:
-        return Stream([word for text in self.texts for word in markdown_words(text)])
+        texts = self.texts
+        if any("<!--" in text for text in texts):  # Quarto keeps comments in the page's source, `lmm course` does not
+            texts = [*texts, *map(strip_comments, texts)]
+        return Stream([word for text in texts for word in markdown_words(text)])
 
     @cached_property
     def _elements(self) -> Set[str]:
