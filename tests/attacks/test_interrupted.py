@@ -98,11 +98,16 @@ class Md(Lmm):
 
 
 def points_of(project, *collections):
-    """All points of collections and of the one of files, but for when they were written."""
+    """All points of collections and of the one of files, but for when they were written.
+
+    The joint statistics are left out: where they are missing, a search adds those of the files.
+    """
     store = project_store(project)
     try:
         return {
-            name: {point.id: without_time(point.payload) for point in store.scroll(name)}
+            name: {
+                point.id: without_time(point.payload) for point in store.scroll(name) if "whole" not in point.payload
+            }
             for name in (*collections, collections[-1] + FILES)
         }
     finally:
