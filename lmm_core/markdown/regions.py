@@ -78,6 +78,15 @@ def without_code(text: str) -> str:
     return "".join([*parts, text[end:]])
 
 
+def without_comments(text: str) -> str:
+    """Return a text without closed HTML comments."""
+    parts, at = [], 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
+        parts.append(text[at:start])
+        at = end + 3
+    return "".join([*parts, text[at:]])
+
+
 def div_attributes(line: str) -> Attributes:
     """Return the attributes of a div's opening line."""
     opening = DIV_OPEN.match(line)

@@ -51,6 +51,10 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
     return not reports.count("error")
 
 
+def _knitted(project_dir: Path) -> Project:
+    return with_quarto_rules(load_project(project_dir / "-"), project_dir)
+
+
 def _outputs(output: Path, output_files: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
     if output.resolve() != project_dir.resolve():
         return [output]
@@ -117,9 +121,7 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
         return
     settings = read_project(project_dir)
     pages = [*site_pages(project_dir, output)]
-    rows = write_box(
-        output, pages, with_quarto_rules(load_project(project_dir / "-"), project_dir), ask, settings, logger, more
-    )
+    rows = write_box(output, pages, _knitted(project_dir), ask, settings, logger, more)
     logger.info(f"ask box: {counted(len(rows.sections), 'section')} of {counted(len(rows.documents), 'document')}")
 
 
@@ -189,7 +191,7 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
         return includes[path] if path in includes else included_in(path, project_dir)
 
     published = [*follow_includes(find_inputs(project_dir), included)]
-    project, ask = with_quarto_rules(load_project(project_dir / "-"), project_dir), read_ask(project_dir)
+    project, ask = _knitted(project_dir), read_ask(project_dir)
     findings = look_for_leaks(outputs, rendered, project, logger, published, ask, in_memory=pages)
     remaining: list[Leak] = []
     for leak in findings.leaks:

@@ -48,12 +48,10 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
                 for path, document_overview in overviews.items()
             ]
         )
-    elif len(overviews) == 1:
-        for path, document_overview in overviews.items():
-            _print_overview(str(path), document_overview)
     else:
+        describe = _describe if len(overviews) == 1 else _document_line
         for path, document_overview in overviews.items():
-            say(_document_line(str(path), document_overview))
+            say(describe(str(path), document_overview))
     for path, document_overview in overviews.items():
         report_findings(document_overview.findings, in_file(logger, path))
     if strict and any(document_overview.findings for document_overview in overviews.values()):
@@ -79,8 +77,7 @@ def _as_rows(document_overview: Overview) -> list[dict[str, Any]]:
     return [{**asdict(finding), "level": finding.level} for finding in document_overview.findings]
 
 
-def _print_overview(path: str, document_overview: Overview) -> None:
-    """Print an overview in a single write, for speed."""
+def _describe(path: str, document_overview: Overview) -> str:
     lines = [
         one_line(f"{path}: {document_overview.title or '(no title)'}"),
         one_line(f"  {_size(document_overview)}; docid {document_overview.docid or '(none)'}"),
@@ -88,7 +85,7 @@ def _print_overview(path: str, document_overview: Overview) -> None:
     ]
     if document_overview.missing:
         lines.append(f"  header: missing {', '.join(document_overview.missing)}")
-    say("\n".join(lines))
+    return "\n".join(lines)  # for a single write
 
 
 def _document_line(path: str, document_overview: Overview) -> str:

@@ -63,8 +63,10 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
         raise click.UsageError("Several files would be written to the same place: knit them one by one.")
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
-        if keep:
-            _refuse_page(notes, project_at(files[0]).root)
+    if keep and files:
+        root = project_at(files[0]).root
+        for notes in filter(None, targets.values()):
+            _refuse_page(notes, root)
     results = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
     texts = [(target, text[1]) for target, text in results if text is not None]
     for target, text in texts:

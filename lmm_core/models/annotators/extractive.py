@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from ...markdown.regions import split_fences
+from ...markdown.regions import split_fences, without_comments
 from ..languages.recognize import recognize_language
 from ..languages.stemming import language_code
 from ..languages.words import count_words, find_words
 from ..sources import STAND_IN_NAME
 from .annotator import Annotation, Annotator, AnnotatorSection
-from .prose import MOST_CHARACTERS, extract_prose, leans, whole_sentences, without_comments
+from .prose import MOST_CHARACTERS, extract_prose, leans, whole_sentences
 
 MOST_QUESTIONS = 12
 LEAST_WORDS = 4  # words in a title that is a question

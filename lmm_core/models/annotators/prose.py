@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ...markdown.regions import without_comments
 from ..languages.words import count_words
 
 MOST_CHARACTERS = 100_000
@@ -93,14 +94,6 @@ def extract_prose(paragraph: str, lost: str = "", emphasis: str = "") -> str:
     text = _CONTROL.sub(" ", text.translate(_SHOW) if "\\" in paragraph or "`" in paragraph else text)
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
     return "\n".join(part for part in paragraphs if part)
-
-
-def without_comments(text: str) -> str:
-    parts, at = [], 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
-        parts.append(text[at:start])
-        at = end + 3
-    return "".join([*parts, text[at:]])
 
 
 def split_sentences(paragraph: str) -> list[str]:

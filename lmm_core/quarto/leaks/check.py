@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ...logging import ConsoleLogger, LoggerBase, counted
 from ...markdown.files import MarkdownDocument
+from ...markdown.regions import without_comments
 from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ..extension import box_files
@@ -24,7 +25,7 @@ from .notes import PublishedNotes
 from .short_parts import ShortParts, beside_others, element_of, name_of
 from .site_text import PAGES, Text, find_files, read_texts
 from .sources import Secret, SourceDocument, find_solutions, project_texts, read_documents
-from .words import Index, Needle, Stream, find_needles, markdown_words, strip_comments, strip_markup, text_words
+from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
 _PROGRAMS_OWN = ("asking", "askingSigns", "weights", "spans", "stopWords")  # in an ask box's data
@@ -87,7 +88,7 @@ class _LeakSearch:
         self._shipped = frozenset(box_files().values())
 
     def _needles(self, at: int, secret: Secret) -> Iterable[Needle]:
-        texts = dict.fromkeys([secret.text, strip_comments(secret.text)])
+        texts = dict.fromkeys([secret.text, without_comments(secret.text)])
         needles = dict.fromkeys(needle for text in texts for needle in find_needles(text))
         if not needles and (element := element_of(secret)):
             self._short.elements.setdefault(element, at)

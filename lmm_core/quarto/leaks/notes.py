@@ -10,9 +10,10 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from ...markdown.regions import without_comments
 from .short_parts import lines_of
 from .sources import SourceDocument, annotation_texts, stays_in
-from .words import Needle, Stream, markdown_words, strip_comments, text_words
+from .words import Needle, Stream, markdown_words, text_words
 
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
@@ -31,7 +32,7 @@ class PublishedTexts:
     def _rendered(self) -> Stream:
         texts = self.texts
         if any("<!--" in text for text in texts):  # Quarto keeps comments in the page's source, `lmm course` does not
-            texts = [*texts, *map(strip_comments, texts)]
+            texts = [*texts, *map(without_comments, texts)]
         return Stream([word for text in texts for word in markdown_words(text)])
 
     @cached_property

@@ -20,7 +20,6 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
 _SIGNS = "’“”—–\u00a0"  # between words, often the only characters beyond ASCII
 _ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
     r"""(?=[$\[\-@^!{<\]]|^)  # the first characters of all alternatives, so that most positions fail at once
@@ -73,11 +72,6 @@ def joined_runs(text: str) -> list[list[list[str]]]:
             runs.append([])
     runs[-1].append(text_words(text[at:]))
     return runs
-
-
-def strip_comments(text: str) -> str:
-    """Return a text without HTML comments."""
-    return _COMMENT.sub(" ", text)
 
 
 def strip_markup(text: str) -> str:
