@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .arguments import validated
 from .errors import RetrieveError
 from .logging import ConsoleLogger, LoggerBase
+from .models.chat import run, synchronous
 
 if TYPE_CHECKING:
     from .indexing.passages import Passage
@@ -37,7 +38,8 @@ class AnnotatedFile:
 
 
 @validated
-def annotate(
+@synchronous
+async def annotate(
     paths: str | Path | Sequence[str | Path],
     model: str = "",
     refresh: bool = False,
@@ -47,12 +49,6 @@ def annotate(
 
     paths: a document, a folder, or several; model: `source/model`, in place of the configured one; refresh: write
     again what a model wrote. Return the documents that could be read and written; the others are reported."""
-    from .models.chat import run
-
-    return run(_annotate(_as_paths(paths), model, refresh, logger or ConsoleLogger()))
-
-
-async def _annotate(paths: list[Path], model: str, refresh: bool, logger: LoggerBase) -> list[AnnotatedFile]:
     from .errors import MarkdownError
     from .logging import report_failure
     from .markdown.blocks import serialize_blocks
@@ -61,8 +57,9 @@ async def _annotate(paths: list[Path], model: str, refresh: bool, logger: Logger
     from .settings.models import Models
     from .settings.quarto_inputs import DocumentFinder
 
+    logger = logger or ConsoleLogger()
     # A header in a file that pages include would be the page's
-    files = DocumentFinder(included=False).find(paths, logger)
+    files = DocumentFinder(included=False).find(_as_paths(paths), logger)
     work, annotated = RagWork(Models(model, warn=logger.warning), refresh=refresh), []
     try:
         for path in files:
@@ -81,20 +78,21 @@ async def _annotate(paths: list[Path], model: str, refresh: bool, logger: Logger
 
 
 @validated
-def knit(path: str | Path, keep: Sequence[str] = (), logger: LoggerBase | None = None) -> str:
+@synchronous
+async def knit(path: str | Path, keep: Sequence[str] = (), logger: LoggerBase | None = None) -> str:
     """Return the lecture notes of a document: its text without metadata blocks and RAG-only parts.
 
     keep: types of RAG-only material that stay in (`exercise`)."""
     from .markdown.blocks import serialize_blocks
-    from .models.chat import run
     from .scan.documents.passes import knit_work, work_on
 
-    _, blocks = run(work_on(Path(path), knit_work(keep), logger or ConsoleLogger()))
+    _, blocks = await work_on(Path(path), knit_work(keep), logger or ConsoleLogger())
     return serialize_blocks(blocks)
 
 
 @validated
-def index(
+@synchronous
+async def index(
     paths: str | Path | Sequence[str | Path],
     annotate: bool = False,
     rebuild: bool = False,
@@ -104,12 +102,6 @@ def index(
 
     paths: a document, a folder, or several of one project; annotate: make missing annotations first, and write them
     into the documents; rebuild: build a new index. Return the numbers of documents and chunks."""
-    from .models.chat import run
-
-    return run(_index(_as_paths(paths), annotate, rebuild, logger or ConsoleLogger()))
-
-
-async def _index(paths: list[Path], annotate: bool, rebuild: bool, logger: LoggerBase) -> Counts:
     from .files.walk import INDEXED
     from .indexing.collection import open_index
     from .indexing.refresh import Refresh
@@ -117,14 +109,14 @@ async def _index(paths: list[Path], annotate: bool, rebuild: bool, logger: Logge
     from .settings.project import load_project
     from .settings.quarto_inputs import DocumentFinder
 
-    finder = DocumentFinder()
-    files = finder.find(paths, logger, INDEXED)
-    project, models = load_project(files[0] if files else paths[0] / "-"), Models(warn=logger.warning)
+    finder, logger, places = DocumentFinder(), logger or ConsoleLogger(), _as_paths(paths)
+    files = finder.find(places, logger, INDEXED)
+    project, models = load_project(files[0] if files else places[0] / "-"), Models(warn=logger.warning)
     async with open_index(project, models) as store:
-        is_left_out = finder.left_out_finder(paths)
+        is_left_out = finder.left_out_finder(places)
         refresh = Refresh(project, store, models, annotate, logger=logger, is_left_out=is_left_out, rebuild=rebuild)
         counts = await refresh.run(files)
-        counts.removed += refresh.prune(paths)
+        counts.removed += refresh.prune(places)
     return counts
 
 
@@ -134,8 +126,6 @@ def search(
     """Return the passages of a project's index that fit a question or words best, as `lmm search` does.
 
     folder: in the project; limit: of passages; type: only passages of this type (`exercise`)."""
-    from .models.chat import run
-
     return run(asearch(query, folder, limit, type, logger))
 
 
@@ -167,8 +157,6 @@ def ask(
 
     Without a model, the best passages are the answer. folder: in the project; model: `source/model`, in place of the
     configured one; type: use only material of this type (`exercise`)."""
-    from .models.chat import run
-
     return run(aask(question, folder, model, type, logger))
 
 

@@ -127,12 +127,9 @@ class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
         return await aquery_grouped(store, self.collection_name, companion, encoder, query, self.max_companion_docs)
 
 
-class AsyncQdrantVectorStoreRetriever(QdrantVectorStoreRetriever):
-    """The same retriever, under the name for asynchronous code (`await retriever.ainvoke(…)`)."""
-
-
-class AsyncQdrantVectorStoreRetrieverGrouped(QdrantVectorStoreRetrieverGrouped):
-    """The same grouped retriever, under the name for asynchronous code."""
+# Under their names for asynchronous code (`await retriever.ainvoke(…)`)
+AsyncQdrantVectorStoreRetriever = QdrantVectorStoreRetriever
+AsyncQdrantVectorStoreRetrieverGrouped = QdrantVectorStoreRetrieverGrouped
 
 
 def _document(point: ScoredPoint) -> Document:

@@ -15,7 +15,8 @@ arguments pydantic's ValidationError.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 
@@ -25,9 +26,9 @@ from .indexing import collection
 from .indexing.api import Client, Model, aencoder_from, client_from_config, global_client_from_config
 from .indexing.chunks import Chunk
 from .indexing.collection import points_to_blocks
-from .indexing.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
+from .indexing.encoding import QdrantEmbeddingModel, encoding_to_qdrantembedding_model
 from .logging import ConsoleLogger, LoggerBase, report_failure
-from .models.chat import run
+from .models.chat import synchronous
 from .store.places import as_store
 from .store.vector_store import Point, ScoredPoint, Where
 
@@ -39,34 +40,37 @@ __all__ = [
 
 
 @validated
-def initialize_collection(client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None) -> bool:
+@synchronous
+async def initialize_collection(
+    client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None
+) -> bool:
     """Create a collection if it is missing. Return True if it can be used.
 
     False, which is reported: it was made with other settings, or the store or the model failed."""
-
-    async def work(encoder: Encoder) -> bool:
+    with _reported(logger) as reports:
+        encoder = await aencoder_from(client, collection_name, model, reports)
         await collection.ainitialize_collection(as_store(client), collection_name, encoder)
         return True
-
-    return _with_encoder(work, False, (client, collection_name, model), logger)
+    return False
 
 
 @validated
-def upload(
+@synchronous
+async def upload(
     client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
 ) -> list[Point]:
     """Embed chunks and write them over those with the same ids.
 
     A missing collection is created. Return the points; none if the store or the model failed, which is reported."""
-
-    async def work(encoder: Encoder) -> list[Point]:
+    with _reported(logger) as reports:
+        encoder = await aencoder_from(client, collection_name, model, reports)
         return await collection.aupload(as_store(client), collection_name, encoder, chunks)
-
-    return _with_encoder(work, [], (client, collection_name, model), logger)
+    return []
 
 
 @validated
-def query(
+@synchronous
+async def query(
     client: Client,
     collection_name: str,
     model: Model,
@@ -80,15 +84,16 @@ def query(
 
     payload: True for all fields, False for none, or names; where: a filter by fields. The list is empty if the store
     or the model failed, which is reported."""
-
-    async def work(encoder: Encoder) -> list[ScoredPoint]:
-        return await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
-
-    return _with_fields(_with_encoder(work, [], (client, collection_name, model), logger), payload)
+    with _reported(logger) as reports:
+        encoder = await aencoder_from(client, collection_name, model, reports)
+        points = await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
+        return _with_fields(points, payload)
+    return []
 
 
 @validated
-def query_grouped(
+@synchronous
+async def query_grouped(
     client: Client,
     collection_name: str,
     companion_name: str,
@@ -102,33 +107,31 @@ def query_grouped(
     """Return the texts of a companion collection around the best chunks, each once, with its best chunk's score.
 
     The arguments are those of `query`."""
+    with _reported(logger) as reports:
+        encoder, store = await aencoder_from(client, collection_name, model, reports), as_store(client)
+        names = collection_name, companion_name
+        return _with_fields(await collection.aquery_grouped(store, *names, encoder, querytext, limit, where), payload)
+    return []
 
-    async def work(encoder: Encoder) -> list[ScoredPoint]:
-        store = as_store(client)
-        return await collection.aquery_grouped(store, collection_name, companion_name, encoder, querytext, limit, where)
 
-    return _with_fields(_with_encoder(work, [], (client, collection_name, model), logger), payload)
-
-
-def _with_encoder(
-    work: Callable[[Encoder], Awaitable[Result]],
-    otherwise: Result,
-    place: tuple[Client, str, Model],
-    logger: LoggerBase | None,
-) -> Result:
-    """Return the result of work with a collection's encoder, or `otherwise` after a reported failure.
-
-    place: client, name and model of the collection"""
+@contextmanager
+def _reported(logger: LoggerBase | None) -> Iterator[LoggerBase]:
+    """Report the failure of a store, a model or the system, and go on behind the block."""
     reports = logger or ConsoleLogger()
-
-    async def encoded() -> Result:
-        return await work(await aencoder_from(*place, reports))
-
     try:
-        return run(encoded())
+        yield reports
     except (StoreError, ModelError, OSError) as error:
         report_failure(error, reports)
-        return otherwise
+
+
+def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[ScoredPoint]:
+    """Return points with all, none or some fields of their payloads."""
+    if payload is True:
+        return points
+    names = frozenset(payload or ())
+    return [
+        replace(point, payload={key: point.payload[key] for key in point.payload if key in names}) for point in points
+    ]
 
 
 def _asynchronous(function: Callable[Arguments, Result]) -> Callable[Arguments, Awaitable[Result]]:
@@ -145,13 +148,3 @@ ainitialize_collection = _asynchronous(initialize_collection)
 aupload = _asynchronous(upload)
 aquery = _asynchronous(query)
 aquery_grouped = _asynchronous(query_grouped)
-
-
-def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[ScoredPoint]:
-    """Return points with all, none or some fields of their payloads."""
-    if payload is True:
-        return points
-    names = frozenset(payload or ())
-    return [
-        replace(point, payload={key: point.payload[key] for key in point.payload if key in names}) for point in points
-    ]

@@ -7,8 +7,10 @@ import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from ..arguments import Arguments
 from ..errors import ModelError
 from ..logging import counted
 from .cache import Cache, CacheUser, request_key
@@ -221,6 +223,16 @@ def run(work: Coroutine[Any, Any, Answer]) -> Answer:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
+
+
+def synchronous(function: Callable[Arguments, Coroutine[Any, Any, Answer]]) -> Callable[Arguments, Answer]:
+    """Return a coroutine function's synchronous form."""
+
+    @wraps(function)
+    def form(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        return run(function(*args, **kwargs))
+
+    return form
 
 
 def run_at_once(work: Coroutine[Any, Any, Answer]) -> Answer:
