@@ -40,10 +40,6 @@ class ChangedError(MarkdownError):
     """A file on disk is no longer the one that was read."""
 
 
-class TornError(MarkdownError):
-    """A file holds only part of what was being written to it."""
-
-
 class LlmdError(MarkdownError):
     """An LLMD document, or a reply to one, does not allow what was asked."""
 

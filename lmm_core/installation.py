@@ -10,7 +10,6 @@ import json
 import shlex
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,32 +21,20 @@ PANDOC = "pypandoc_binary"  # the package that contains pandoc
 ADDRESS = ""  # of the public repository (https://HOST/OWNER/NAME); empty until it exists
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """The package's origin: a local checkout or file, an address, or (neither) an index."""
-
-    path: Path | None = None
-    address: str = ""
-    editable: bool = False
-
-
 def install_command(extra: str = "") -> str:
     """Return the shell command that reinstalls this package with an extra; a missing checkout or wheel becomes the
     name."""
-    origin = _origin()
-    if origin.path:
-        target = f"{origin.path}{_brackets(extra)}"
-    elif origin.address:
-        target = f"{PACKAGE}{_brackets(extra)} @ {origin.address}"
-    else:
-        target = f"{PACKAGE}{_brackets(extra)}"
+    record = _origin()
+    path, address = _local_path(record), _address(record)
+    target = f"{PACKAGE}{_brackets(extra)} @ {address}" if address else f"{path or PACKAGE}{_brackets(extra)}"
+    editable = "-e " if path and record.get("dir_info", {}).get("editable") else ""
     pip = f"pipx runpip {PACKAGE}" if in_pipx() else "pip"
-    return f"{pip} install {'-e ' if origin.editable else ''}{_quote(target)}"
+    return f"{pip} install {editable}{_quote(target)}"
 
 
 def requirement(extra: str = "") -> str:
     """Return this version's line for a shared requirements.txt, without local files."""
-    address = _origin().address
+    address = _address(_origin())
     return f"{PACKAGE}{_brackets(extra)}" + (f" @ {address}" if address else f"=={__version__}")
 
 
@@ -63,32 +50,35 @@ def in_pipx() -> bool:
     return (Path(sys.prefix) / "pipx_metadata.json").is_file()
 
 
-def _origin() -> _Origin:
-    """Return the origin that the installer recorded (PEP 610); an index records nothing."""
+def _origin() -> dict[str, Any]:
+    """Return what the installer recorded of the package's origin (PEP 610); an index records nothing."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
         written = distribution(PACKAGE).read_text("direct_url.json")
     except PackageNotFoundError:  # imported from a checkout that is not installed
-        return _Origin(path=_existing(Path(__file__).parents[1]))
-    return _recorded(json.loads(written)) if written else _Origin()
+        return {"url": Path(__file__).parents[1].as_uri()}
+    record: dict[str, Any] = json.loads(written) if written else {}
+    return record
 
 
-def _recorded(record: dict[str, Any]) -> _Origin:
+def _address(record: dict[str, Any]) -> str:
+    """Return the address of a recorded origin, "" for an index or local files."""
+    url = record.get("url", "")
+    if control := record.get("vcs_info"):
+        return f"{control['vcs']}+{url}@{control['commit_id']}"
+    return "" if url.startswith("file:") else url
+
+
+def _local_path(record: dict[str, Any]) -> Path | None:
+    """Return the checkout or file of a recorded origin, if it can still be installed, else None."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname  # imports the clients of http and ftp
 
-    url, version_control = str(record["url"]), record.get("vcs_info")
-    if version_control:
-        return _Origin(address=f"{version_control['vcs']}+{url}@{version_control['commit_id']}")
-    if urlsplit(url).scheme != "file":
-        return _Origin(address=url)
-    path = _existing(Path(url2pathname(urlsplit(url).path)))
-    return _Origin(path=path, editable=path is not None and bool(record.get("dir_info", {}).get("editable")))
-
-
-def _existing(path: Path) -> Path | None:
-    """Return the path of an installable file or of a folder with a project, else None."""
+    url = urlsplit(record.get("url", ""))
+    path = Path(url2pathname(url.path))
+    if url.scheme != "file":
+        return None
     return path if path.is_file() or (path / "pyproject.toml").is_file() else None
 
 

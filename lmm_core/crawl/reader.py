@@ -50,7 +50,7 @@ MADE_BY_TOOLS = (
 
 
 def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[WalkedFile | Skipped]:
-    """Yield the markdown files under a folder, by name in each folder. Raise CrawlError if the root is unreadable.
+    """Yield the markdown files under a folder, those of subfolders last. Raise CrawlError if the root is unreadable.
 
     Respects .gitignore files, also above the root; without any, skips hidden folders and those made by tools. Links are
     not followed. ignore: further patterns as in `.gitignore`; without: folders not entered."""

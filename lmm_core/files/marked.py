@@ -25,7 +25,6 @@ REMOVABLE = {
     "collection": (
         *("collection.json", "lengths.json", "ahead.jsonl", "shard"),
         *(".collection.json.*.tmp", ".lengths.json.*.tmp"),
-        *("kept-*", ".kept-*.tmp"),  # earlier version
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "sample-course": (  # by `lmm demo`, our commands and Quarto

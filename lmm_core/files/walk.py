@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from .gitignore import Ignored
 from .marked import all_below
@@ -176,69 +175,52 @@ def _files_first(path: Path) -> list[tuple[bool, str]]:
     return [*((True, part) for part in path.parts[:-1]), (False, path.name)]
 
 
-_Step: TypeAlias = "WalkedFile | Link | Skipped | Iterator[_Step]"
-
-
 def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:
-    """Yield a folder's entries by name, following no links; remove leftovers of killed runs."""
-    steps = _Walk(Path(os.path.realpath(root)), choice)
-    # iterative, since a tree may be deep
-    open_folders = [steps.folder(str(root), "", choice.ignored)]
-    while open_folders:
-        step = next(open_folders[-1], None)
-        if step is None:
-            open_folders.pop()
-        elif isinstance(step, WalkedFile | Link | Skipped):
-            yield step
-        else:
-            open_folders.append(step)
+    """Yield the entries of a folder, and then of its subfolders, each by name; no link is followed.
 
-
-@dataclass
-class _Walk:
-    root: Path
-    choice: Choice
-
-    def folder(self, path: str, rel: str, ignored: Ignored | None) -> Iterator[_Step]:
-        """Yield the entries of a folder, with iterators for subfolders."""
+    Leftovers of killed runs are removed."""
+    real_root = Path(os.path.realpath(root))
+    folders = [(str(root), "", choice.ignored)]  # no recursion, since a tree may be deep
+    while folders:
+        path, rel, ignored = folders.pop()
         try:
-            with os.scandir(path) as entries:
-                selected = [entry for entry in entries if self._is_wanted(entry)]
+            entries = _chosen_entries(path, choice)
             ignored = ignored and ignored.below(path, rel)
         except OSError as error:
             yield Skipped(shown_name(rel), because(error))
-            return
-        for entry in sorted(selected, key=lambda entry: entry.name):
-            yield from self._entry(entry, rel + entry.name, ignored)
-
-    def _is_wanted(self, entry: os.DirEntry[str]) -> bool:
-        if is_leftover(entry.name):
-            remove_leftover(entry.path)
-            return False
-        is_folder = _is_folder(entry)
-        return self.choice.is_entered(entry.name) if is_folder else self.choice.is_document(entry.name)
-
-    def _entry(self, entry: os.DirEntry[str], rel: str, ignored: Ignored | None) -> Iterator[_Step]:
-        is_link = entry.is_symlink()
-        is_folder = not is_link and entry.is_dir()
-        rel += "/" if is_folder else ""
-        if (ignored and rel in ignored) or entry.path in self.choice.without:
-            return
-        if is_link:
-            yield Link(Path(entry.path), shown_name(rel), Path(os.path.realpath(entry.path)), self.root)
-        elif is_folder:
-            yield self.folder(entry.path, rel, ignored)
-        elif entry.is_file():
-            yield WalkedFile(Path(entry.path), rel)
-        else:
-            yield Skipped(shown_name(rel), "not a regular file")
+            continue
+        subfolders = []
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            name = rel + entry.name + "/" * is_folder
+            if (ignored and name in ignored) or entry.path in choice.without:
+                continue
+            if is_folder:
+                subfolders.append((entry.path, name, ignored))
+            else:
+                yield _classify(entry, name, real_root)
+        folders += reversed(subfolders)
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
-    except OSError:
+def _chosen_entries(path: str, choice: Choice) -> list[os.DirEntry[str]]:
+    with os.scandir(path) as entries:
+        return sorted((entry for entry in entries if _is_chosen(entry, choice)), key=lambda entry: entry.name)
+
+
+def _is_chosen(entry: os.DirEntry[str], choice: Choice) -> bool:
+    if is_leftover(entry.name):
+        remove_leftover(entry.path)
         return False
+    is_folder = Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
+    return choice.is_entered(entry.name) if is_folder else choice.is_document(entry.name)
+
+
+def _classify(entry: os.DirEntry[str], name: str, root: Path) -> WalkedFile | Link | Skipped:
+    if entry.is_symlink():
+        return Link(Path(entry.path), shown_name(name), Path(os.path.realpath(entry.path)), root)
+    if entry.is_file():
+        return WalkedFile(Path(entry.path), name)
+    return Skipped(shown_name(name), "not a regular file")
 
 
 def size_on_disk(folder: Path) -> int:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import ChangedError, LmmError, MarkdownError, TornError
+from ..errors import ChangedError, LmmError, MarkdownError
 from ..files.recovery import torn_problem
 from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, find_documents
 from ..files.writing import write_file
@@ -81,7 +81,7 @@ def read_markdown(path: Path) -> MarkdownFile:
     _refuse_device(path)
     data = path.read_bytes()
     if problem := torn_problem(path, data):
-        raise TornError(f"{path}: {problem}")
+        raise MarkdownError(f"{path}: {problem}")
     text = _decode(path, data)
     return MarkdownFile(path, read_notebook(text, str(path)) if is_notebook(path) else text, data, place)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from ..errors import StoreError, TrustError
-from ..models.addresses import address_of, is_address, is_loopback, key_refusal, shown_address
+from ..errors import StoreError
+from ..models.addresses import is_address, is_loopback, key_refusal, shown_address
 from .vector_store import KEY_VARIABLE, VectorStore
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Client: TypeAlias = VectorStore | QdrantClient
 
-URL_VARIABLE = "QDRANT_URL"
 PORT = 6333
 
 
@@ -60,20 +59,9 @@ class RemoteSource:
             raise StoreError(
                 f"{KEY_VARIABLE} is set, and {self.address} would get it unencrypted: give its address with https://"
             )
-        is_trusted = not key or self._is_named_by_the_person()
-        if refusal := "" if is_trusted else key_refusal(self.address, KEY_VARIABLE, self.file):
-            raise StoreError(f"{refusal} (or name the server in {URL_VARIABLE})")
+        if refusal := key and key_refusal(self.address, KEY_VARIABLE, self.file):
+            raise StoreError(refusal)
         return key
-
-    def _is_named_by_the_person(self) -> bool:
-        """Return True if QDRANT_URL in the environment names the server."""
-        if not self.file:
-            return True
-        try:
-            address = RemoteSource(os.environ.get(URL_VARIABLE, "").strip()).address
-            return address_of(address) == address_of(self.address)
-        except (TrustError, ValueError):
-            return False
 
 
 Place = Literal[":memory:"] | LocalStorage | RemoteSource

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from ..errors import StoreError
 from ..files.names import name_problem
 from ..models.embedders.embedder import Sparse
-from .vector_store import Point, Vector, VectorSpec
+from .vector_store import Dense, Point, Vector, VectorSpec
 
 _WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 
@@ -25,11 +25,11 @@ def checked_name(name: str) -> str:
 
 def checked_id(text: str) -> str:
     """Return a point's id in Qdrant's form. Raise StoreError if it is no UUID."""
-    if isinstance(text, str) and _WRITTEN(text):
+    if _WRITTEN(text):
         return text
     try:
         return str(UUID(text))
-    except (ValueError, AttributeError, TypeError):
+    except ValueError:
         raise StoreError(f"{text!r} cannot be the id of a point: use a UUID") from None
 
 
@@ -56,46 +56,25 @@ def is_empty(vector: Vector) -> bool:
 
 
 def check_vector(name: str, vector: Vector, spec: VectorSpec) -> None:
-    """Raise StoreError if the collection has no such vector."""
+    """Raise StoreError if the collection has no such vector, or if a number in it is not finite."""
+    sizes = {**spec.dense, **spec.multi}
+    if name not in (spec.sparse if isinstance(vector, Sparse) else sizes):
+        names = ", ".join(sorted([*sizes, *spec.sparse])) or "none"
+        raise StoreError(f"the collection has no vector {name!r} of this kind; it has: {names}")
     if isinstance(vector, Sparse):
-        _check_sparse(name, vector, spec)
-    elif name in spec.dense:
-        _check_numbers(name, vector, spec.dense[name])
-    elif name in spec.multi and vector:
-        for numbers in vector:
-            _check_numbers(name, numbers, spec.multi[name])
-    else:
-        raise StoreError(_no_vector(name, spec))
+        return
+    for numbers in vector if name in spec.multi else [vector]:
+        _check_numbers(name, cast(Dense, numbers), sizes[name])
 
 
-def _check_sparse(name: str, vector: Sparse, spec: VectorSpec) -> None:
-    if name not in spec.sparse:
-        raise StoreError(_no_vector(name, spec))
-    if not len(set(vector.indices)) == len(vector.indices) == len(vector.values):
-        raise StoreError(f"the sparse vector {name!r} needs one value for each index, and each index once")
-    if not math.isfinite(sum(vector.values)):
-        raise StoreError(f"the sparse vector {name!r} holds something that is not a number")
-
-
-def _check_numbers(name: str, vector: Any, dimensions: int) -> None:
-    if not isinstance(vector, list) or len(vector) != dimensions:
+def _check_numbers(name: str, numbers: Dense, dimensions: int) -> None:
+    if len(numbers) != dimensions:
         raise StoreError(
-            f"the vector {name!r} has {len(vector)} dimensions, the collection's has {dimensions}: "
+            f"the vector {name!r} has {len(numbers)} dimensions, the collection's has {dimensions}: "
             "was the collection made with another embedding model?"
         )
-    try:
-        fine = math.isfinite(sum(vector))
-    except TypeError:
-        fine = False
-    if not fine:
+    if not math.isfinite(sum(numbers)):
         raise StoreError(f"the vector {name!r} holds something that is not a number")
-
-
-def _no_vector(name: str, spec: VectorSpec) -> str:
-    if name in spec.multi:
-        return f"the vector {name!r} is a multivector without vectors"
-    names = ", ".join(sorted([*spec.dense, *spec.multi, *spec.sparse])) or "none"
-    return f"the collection has no vector {name!r} of this kind; it has: {names}"
 
 
 def in_batches(values: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:

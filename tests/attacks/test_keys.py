@@ -240,7 +240,7 @@ def test_the_doctor_says_it_and_asks_nobody(outside):
 @pytest.mark.xdist_group("qdrant_client")
 def test_no_key_goes_to_a_qdrant_server_of_a_stranger(outside, monkeypatch):
     clone("http://localhost:9", storage="https://attacker.qdrant.io")
-    assert 'LMM_TRUST="attacker.qdrant.io:6333 QDRANT_API_KEY" ' in all_options(look_up)
+    assert 'LMM_TRUST="attacker.qdrant.io:6333 QDRANT_API_KEY"' in all_options(look_up)
     assert outside.seen == []
     monkeypatch.setenv("LMM_TRUST", "attacker.qdrant.io:6333 QDRANT_API_KEY")
     all_options(look_up)

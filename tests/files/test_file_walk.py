@@ -20,10 +20,10 @@ def names(**options):
     return [(type(one), getattr(one, "name", None) or one.doc_path) for one in walk(Path(), choice)]
 
 
-def test_files_by_their_names_in_each_folder():
+def test_files_by_their_names_before_those_of_subfolders():
     for name in ("b.md", "a/c.md", "a.md", "_x/d.md", "a/no.txt"):
         write(name, "x")
-    assert names() == [(WalkedFile, "a/c.md"), (WalkedFile, "a.md"), (WalkedFile, "b.md")]
+    assert names() == [(WalkedFile, "a.md"), (WalkedFile, "b.md"), (WalkedFile, "a/c.md")]
     assert [str(path) for path in find_documents(Path())[0]] == ["a.md", "b.md", "a/c.md"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.errors import RecoveryError, TornError
+from lmm_core.errors import MarkdownError, RecoveryError
 from lmm_core.files.recovery import MOST, WRITING, find_record, put_aside, torn_by
 from lmm_core.markdown.files import read_markdown
 from tests.commands import write
@@ -96,7 +96,7 @@ def test_records_are_found_from_any_working_folder(monkeypatch):
     torn(b"", "part/notes.md")
     monkeypatch.chdir("part")
     assert torn_by(Path("notes.md"), b"") is not None
-    with pytest.raises(TornError, match=r"notes\.md: torn: .* 0 of .* bytes; .*lmm recover notes\.md"):
+    with pytest.raises(MarkdownError, match=r"notes\.md: torn: .* 0 of .* bytes; .*lmm recover notes\.md"):
         read_markdown(Path("notes.md"))
 
 
@@ -121,7 +121,7 @@ def test_what_comes_with_a_folder_neither_breaks_nor_switches_off(make):
 
 
 def load_error(path):
-    with pytest.raises(TornError) as raised:
+    with pytest.raises(MarkdownError) as raised:
         read_markdown(Path(path))
     return str(raised.value)
 
