@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -286,7 +285,7 @@ def _add_defaults(run: PandocRun, name: str, depth: int = 0) -> None:
         run.filters.append("citeproc")
 
 
-# Parent processes, from /proc on Linux, else by psutil, which is slow to import
+# Parent processes
 
 MOST = 6  # shells and Python launchers may be between pandoc and its filter
 _PANDOC = re.compile(r"pandoc([-_.]?[\d.]+)?(\.exe)?$", re.I)
@@ -311,25 +310,6 @@ def find_pandoc() -> Ancestor | None:
 
 def find_ancestors() -> Iterator[Ancestor]:
     """Yield the ancestors, nearest first, as far as visible."""
-    return _in_proc() if sys.platform == "linux" else _by_psutil()
-
-
-def _in_proc() -> Iterator[Ancestor]:
-    pid = os.getppid()
-    for _ in range(MOST):
-        place = Path("/proc", str(pid))
-        try:
-            name, _, rest = (place / "stat").read_text("utf-8", "surrogateescape").partition("(")[2].rpartition(")")
-            fields = rest.split()  # state, parent, …; the 20th is the start time
-            command = os.fsdecode((place / "cmdline").read_bytes()).split("\0")[:-1]
-            names = (str((place / "exe").readlink()).removesuffix(" (deleted)"), name)
-            yield Ancestor(names, command, (place / "cwd").readlink(), f"{pid}/{fields[19]}")
-        except (OSError, IndexError):
-            return
-        pid = int(fields[1])
-
-
-def _by_psutil() -> Iterator[Ancestor]:
     import psutil
 
     try:

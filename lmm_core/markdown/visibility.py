@@ -1,11 +1,12 @@
 """Rules for who may see a part: readers of the notes, students who ask, nobody.
 
-All routes (knitting, leak check, lint, index, answers, ask box) use the table `REASONS`.
+All routes (knitting, leak check, lint, index, answers, ask box) use these functions. Three keys decide, in this order:
+`knit` (in the notes or not), `type` (in the notes if kept; students have to ask for it), `skip` (not in the index).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
@@ -83,42 +84,12 @@ def words_of(value: Any) -> list[str]:
     return str(value).replace(",", " ").split() if value else []
 
 
-def _undecided(*_: Any) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A key that decides visibility; its functions return None if undecided.
-
-    types: students must request one of these to see the part
-    in_header: applies to whole documents, too
-    """
-
-    key: str
-    notes: Callable[[Any, KnitRules], bool | None] = _undecided
-    index: Callable[[Any], bool | None] = _undecided
-    types: Callable[[Any], list[str]] = lambda value: []
-    in_header: bool = True
-
-
 def types_of(value: Any) -> list[str]:
     """Return the words of a `type`."""
     values = value if isinstance(value, list) else [value]
     return [str(word).strip() for word in values if word not in (None, "", False)]
 
 
-def _if_kept(value: Any, rules: KnitRules) -> bool | None:
-    types = types_of(value)
-    return rules.keeps(types) if types else None
-
-
-# The first match decides. `type` is a header key of other programs.
-REASONS = (
-    Reason("knit", notes=lambda value, rules: value if isinstance(value, bool) else None),
-    Reason("type", notes=_if_kept, types=types_of, in_header=False),
-    Reason("skip", index=lambda value: not value if isinstance(value, bool) else None),
-)
 _TRUTH = {"true": True, "false": False}
 
 
@@ -130,22 +101,22 @@ class Properties(Protocol):
 
 
 def in_notes(properties: Properties, rules: KnitRules, is_header: bool = False) -> bool | None:
-    """Return whether a part is in the notes, None if undecided."""
-    results = (
-        reason.notes(properties.get(reason.key), rules) for reason in REASONS if reason.in_header or not is_header
-    )
-    return next((verdict for verdict in results if verdict is not None), None)
+    """Return whether a part is in the notes, None if undecided. `type` is a header key of other programs."""
+    if isinstance(knit := properties.get("knit"), bool):
+        return knit
+    types = [] if is_header else types_of(properties.get("type"))
+    return rules.keeps(types) if types else None
 
 
 def in_index(properties: Properties) -> bool | None:
     """Return whether a part is in the index, None if undecided."""
-    results = (reason.index(properties.get(reason.key)) for reason in REASONS)
-    return next((verdict for verdict in results if verdict is not None), None)
+    skip = properties.get("skip")
+    return not skip if isinstance(skip, bool) else None
 
 
 def own_types(properties: Properties) -> list[str] | None:
     """Return a part's types, None if undecided, [] if explicitly in the notes."""
-    types = [word for reason in REASONS for word in reason.types(properties.get(reason.key))]
+    types = types_of(properties.get("type"))
     return types or ([] if in_notes(properties, KnitRules()) else None)
 
 

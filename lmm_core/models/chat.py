@@ -233,13 +233,3 @@ def synchronous(function: Callable[Arguments, Coroutine[Any, Any, Answer]]) -> C
         return run(function(*args, **kwargs))
 
     return form
-
-
-def run_at_once(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Return the result of a coroutine that never waits, without an event loop."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: Answer = done.value
-        return result
-    raise RuntimeError("the coroutine waits")

@@ -213,10 +213,9 @@ class RagRun:
 
     def ask_alone(self) -> None:
         """Ask the annotator and close it."""
-        from ..models.chat import run, run_at_once
+        from ..models.chat import run
 
-        # importing an event loop takes longer than the stand-in's work
-        (run_at_once if self.annotator.name == STAND_IN else run)(self._ask_and_close())
+        run(self._ask_and_close())
 
     async def _ask_and_close(self) -> None:
         try:
@@ -226,18 +225,10 @@ class RagRun:
 
     async def ask(self) -> None:
         """Annotate all open sections, each after its subsections."""
+        import asyncio
+
         if self.progress:
             self.progress.expect(len(self.open))
-        await (self._ask_in_turn() if self.annotator.name == STAND_IN else self._ask_together())
-
-    async def _ask_in_turn(self) -> None:
-        results: dict[int, bool] = {}
-        for node in self.open:
-            below = [results[id(child)] for child in _sections_in(node) if id(child) in results]
-            results[id(node)] = await self._annotate(node, below)
-
-    async def _ask_together(self) -> None:
-        import asyncio
 
         async def annotate(node: Node, below: Sequence[asyncio.Task[bool]]) -> bool:
             return await self._annotate(node, [await task for task in below])
