@@ -14,7 +14,6 @@ from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import NOT_CLOSED, KnitRules, header_rules
 from lmm_core.scan.check.mistakes import read_documents, typo_lines, with_types
-from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import find_dangling, find_unclosed_div, knit
 from lmm_core.scan.left_out import find_pieces
@@ -53,12 +52,6 @@ def require_reader(document: FilterDocument) -> None:
             f"Pandoc's reader {run.reader} does not see all divs and blocks that lecture notes leave out, so the text "
             "is needed. Give pandoc the file by its name, and this filter before others, or read it with -f markdown."
         )
-
-
-def report_near_misses(document: FilterDocument) -> None:
-    """Warn of misspelled words."""
-    for problem in find_near_misses(document.blocks, document.rules):
-        document.logger.warning(problem.message, problem.line)
 
 
 def report_dangling(document: FilterDocument) -> None:

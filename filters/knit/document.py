@@ -11,7 +11,8 @@ from lmm_core.markdown.edits import restore_originals
 from lmm_core.markdown.metadata.keys import DECIDING
 from lmm_core.markdown.tree import blocks_to_tree, node_block
 from lmm_core.markdown.visibility import RAG_ONLY, verdicts
-from lmm_core.scan.header import report_broken_edits, report_errors
+from lmm_core.scan.check.mistakes import report_mistakes
+from lmm_core.scan.header import report_broken_edits
 from lmm_core.scan.knit import find_unclosed_div, knit
 
 from ..pandoc.document import FilterDocument, FilterOutput, require_places
@@ -22,7 +23,6 @@ from .checks import (
     check_quarto_file,
     refuse_annotated_output,
     report_dangling,
-    report_near_misses,
     require_reader,
 )
 
@@ -40,9 +40,8 @@ def knit_document(document: FilterDocument) -> FilterOutput:
 
 
 def _knit_source(document: FilterDocument) -> FilterOutput:
-    report_errors(document.blocks, document.logger)
+    report_mistakes(document.blocks, document.rules, document.logger)
     report_broken_edits(document.blocks, document.logger)
-    report_near_misses(document)
     if document.call.to_markdown:
         return write_text(document, _knitted_text(document))
     # old pandocs read an unclosed div as text

@@ -22,9 +22,8 @@ from ..models.embedders.embedder import Embedder
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
-from ..scan.check.mistakes import FOR_INDEX, report_mistakes
+from ..scan.check.mistakes import report_mistakes
 from ..scan.documents.document import docid_in, docid_of, project_of, reporting
-from ..scan.header import report_errors
 from ..settings.models import Models
 from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import quarto_language
@@ -202,10 +201,9 @@ def encode_document(
     blocks = parse_markdown_text(file.text, problems)
     for problem in problems:
         located.warning(problem.message, problem.line)
-    report_errors(blocks, located)
     report_refused(blocks, located)
     own = project_of(blocks, project, located)
-    report_mistakes(blocks, own.rules if own else None, FOR_INDEX, located)
+    report_mistakes(blocks, (own or project).rules, located)
     if own is None:
         return None
     encoding, embedder = (encoder.encoding, encoder.embedder) if encoder is not None else (None, None)

@@ -9,13 +9,14 @@ from typing import Any
 
 from ...errors import MarkdownError
 from ...logging import LoggerBase
-from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, newline_of, source_line
+from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, newline_of
 from ...markdown.edits import read_edit, restore_originals
-from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
+from ...markdown.metadata.body import DELETED, edit_metadata
 from ...markdown.metadata.keys import HASHES, digest, hash_pair, read_hashes, short_hashes
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import take_out, with_body
-from ...markdown.tree import HeadingNode, Node, blocks_to_tree, traverse
+from ...markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, traverse
+from ..check.near_misses import line_of
 from ..header import report_broken_edits
 from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
 from .needs import MAKER
@@ -24,8 +25,7 @@ from .sections import annotated_parts, div_title, flagged_parts
 BY_ANNOTATOR = ("questions", "summary")
 PROTECTED = (*BY_ANNOTATOR, "titles")  # by `frozen: true`
 PUBLIC = (*PROTECTED, "title", "docid")
-IDENTITIES = ("~~textid", "~~headingid", "~~textUUID", "~~headingUUID")  # written by earlier versions
-SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), *IDENTITIES, HASHES, MAKER})
+SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), HASHES, MAKER})
 _SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:", re.M)
 
 
@@ -35,7 +35,7 @@ class Removal:
 
     corrected: bool
     logger: LoggerBase
-    _tree: HeadingNode = field(default_factory=HeadingNode, init=False)
+    _nodes: list[Node] = field(default_factory=list, init=False)
     _frozen: set[int] = field(default_factory=set, init=False)
     _leaving: dict[int, set[str]] = field(default_factory=dict, init=False)
     _tight: set[int] = field(default_factory=set, init=False)
@@ -47,11 +47,11 @@ class Removal:
         if tree is None:
             return list(blocks)
         self._report_kept(blocks)
-        self._tree, self._frozen = tree, flagged_parts(annotated_parts(tree), "frozen")
-        nodes = [node for node in traverse(tree) if node.metadata]
-        self._leaving = {id(node): set(self._find_leaving(node)) for node in nodes}
+        self._frozen = flagged_parts(annotated_parts(tree), "frozen")
+        self._nodes = [node for node in traverse(tree) if node.metadata]
+        self._leaving = {id(node): set(self._find_leaving(node)) for node in self._nodes}
         edited: dict[int, MetadataBlock | None] = {}
-        for node in nodes:
+        for node in self._nodes:
             for block in node.metadata:
                 changes = {} if id(block) in originals.regions else self._changes(node, block)
                 if changes:
@@ -96,14 +96,15 @@ class Removal:
             why = "is frozen"
         else:
             return False
-        self.logger.info(f"~{name} {why} and is kept; --all takes it out, too", _line_of(block, f"~{name}"))
+        line = block.line + line_of(f"~{name}", block.source)
+        self.logger.info(f"~{name} {why} and is kept; --all takes it out, too", line)
         return True
 
     def _changes(self, node: Node, block: MetadataBlock) -> dict[str, Any]:
         content, leaving = block.content, self._leaving[id(node)]
-        removed = {*IDENTITIES, *(f"~{name}" for name in leaving)} & content.keys()
-        if MAKER in content and not self._is_signature_needed(node):
-            removed.add(MAKER)
+        signed = self._nodes if isinstance(node, HeaderNode) else [node]
+        removed = {*(f"~{name}" for name in leaving), *([] if any(map(self._has_left, signed)) else [MAKER])}
+        removed &= content.keys()
         hashes = {key: pair for key, pair in read_hashes(content).items() if key not in leaving}
         if HASHES in content and not hashes:
             removed.add(HASHES)
@@ -115,14 +116,8 @@ class Removal:
             changes |= dict.fromkeys({EMPTY, TIGHT} & content.keys(), DELETED)
         return changes
 
-    def _is_signature_needed(self, node: Node) -> bool:
-        if node is not self._tree:
-            return self._has_left(node)
-        unsigned = (part for part in annotated_parts(self._tree) if not part.properties.get(MAKER))
-        return self._has_left(node) or any(map(self._has_left, unsigned))
-
     def _has_left(self, node: Node) -> bool:
-        hashes, leaving = read_hashes(node.properties), self._leaving.get(id(node), set())
+        hashes, leaving = read_hashes(node.properties), self._leaving[id(node)]
         return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in BY_ANNOTATOR)
 
     def _report_kept(self, blocks: Sequence[Block]) -> None:
@@ -142,11 +137,3 @@ class Removal:
 def _holds_system_keys(text: str) -> bool:
     blocks = parse_markdown_text(text) if "~" in text else []
     return any(isinstance(block, MetadataBlock) and _SYSTEM_KEY.search(block.body) for block in blocks)
-
-
-def _line_of(block: MetadataBlock, key: str) -> int:
-    start = source_line(block) + block.source.count("\n", 0, block.start)
-    try:
-        return start + key_spans(block.body)[key][0]
-    except MarkdownError:  # a flow mapping
-        return block.line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,13 +17,11 @@ from ...markdown.parse import DIV_UNDER_TEXT
 from ...markdown.visibility import KnitRules, header_rules
 from ..left_out import find_pieces
 from .document import CheckedDocument, all_types
-from .finding import ERRORS, Finding, report_findings
+from .finding import Finding, report_findings
 from .near_misses import find_near_misses, find_slips
 
 # Questions, messages and edits are ignored due to these
 UNREAD = {"unreadable-block", "no-fence", "no-blank-line", "no-block"}
-# others are reported by the parser and header pass
-FOR_INDEX = {*ERRORS} - {"unreadable-block", "no-fence", "broken-edit", "header-value"}
 
 
 def find_mistakes(
@@ -36,18 +34,15 @@ def find_mistakes(
     findings = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
     findings += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
     findings += _find_refused_options(document.blocks)
-    return sorted(_without_duplicates(findings), key=lambda finding: finding.line)
+    return _without_duplicates(findings)
 
 
-def report_mistakes(
-    blocks: Sequence[Block], rules: KnitRules | None, codes: Collection[str], logger: LoggerBase
-) -> None:
-    """Report some kinds of mistakes as warnings, except those of the parser."""
-    findings = find_mistakes(CheckedDocument(blocks), rules=rules)
-    reportable = [
-        finding for finding in findings if finding.code in codes and not finding.message.startswith(DIV_UNDER_TEXT)
-    ]
-    report_findings(reportable, logger, "warning")
+def report_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBase) -> None:
+    """Report unreadable blocks as errors, and what may be meant otherwise as warnings, except those of the parser."""
+    document = CheckedDocument(blocks)
+    report_findings(document.find_errors(), logger)
+    slips = [slip for slip in find_slips(document, rules) if not slip.message.startswith(DIV_UNDER_TEXT)]
+    report_findings(_without_duplicates(slips), logger, "warning")
 
 
 def _of_parser(problem: Problem) -> Finding:
@@ -67,7 +62,8 @@ def _without_duplicates(findings: Sequence[Finding]) -> list[Finding]:
         first.setdefault((finding.line, finding.code), finding)
     lines = {code: {line for line, kind in first if kind == code} for code in ("no-blank-line", "near-miss")}
     silent = {"stray-colons": lines["no-blank-line"], "not-closed": lines["near-miss"]}
-    return [finding for finding in first.values() if finding.line not in silent.get(finding.code, ())]
+    remaining = (finding for finding in first.values() if finding.line not in silent.get(finding.code, ()))
+    return sorted(remaining, key=lambda finding: finding.line)
 
 
 # Before publishing

@@ -133,13 +133,11 @@ class RagWork:
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
     """Return the work of knitting a file. keep: RAG-only types to include."""
-    from ..check.near_misses import find_near_misses
+    from ..check.mistakes import report_mistakes
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         rules = rules_of(blocks, load_project(file.path).rules)
-        report_errors(blocks, logger)
-        for problem in find_near_misses(blocks, rules):
-            logger.warning(problem.message, problem.line)
+        report_mistakes(blocks, rules, logger)
         return knit(blocks, replace(rules, keep=rules.keep | set(keep)), logger)
 
     return work

@@ -11,8 +11,8 @@ def test_slips_and_lists_are_reported(pandoc):
     slips = f"{block.format('typ: exercise')}::: exercises\nText.\n:::\n\n"
     write("notes.md", f"# A\n\n{slips}{block.format('- type: exercise' + chr(10) + '- note: secret')}")
     done = run("pandoc -F lmm-knit notes.md -t html", pandoc)
-    assert b"notes.md:5: warning: unknown key 'typ': did you mean 'type'?" in done.stderr
-    assert b"notes.md:11: warning: unknown class 'exercises': did you mean 'exercise'?" in done.stderr
+    assert b"notes.md:5: near-miss unknown key 'typ': did you mean 'type'?" in done.stderr
+    assert b"notes.md:11: near-miss unknown class 'exercises': did you mean 'exercise'?" in done.stderr
     assert b"put this in its place:\ntype: exercise\nnote: secret\n" in done.stderr
     assert b"secret" not in done.stdout
 
