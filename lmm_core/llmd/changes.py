@@ -9,13 +9,14 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
 from ..errors import LlmdError
 from ..markdown.blocks import BOM, Problem
 from .document import MISSION, Llmd
-from .editing import UNWRITABLE, add_changelog, plain_mission, remove_file, set_file, set_mission
+from .editing import add_changelog, plain_mission, remove_file, set_file, set_mission
 from .reply import ParsedReply, Replacement
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
@@ -54,14 +55,27 @@ def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan
     problems = list(reply.problems)
     new_texts: dict[str, str | None] = {path: texts.get(path) for path in reply.paths}
     for replacement in reply.files:
-        _attempt(problems, replacement, new_texts)
-    mission = _mission(problems, llmd, reply.missions)
+        with _noted(problems, replacement.line, f"{replacement.path}: "):
+            new_texts[replacement.path] = _replaced(new_texts[replacement.path], replacement)
     changes = tuple(FileChange(path, texts.get(path), new) for path, new in new_texts.items() if new != texts.get(path))
-    changelog = tuple(entry.text for entry in reply.changelog)
-    document = llmd if problems else _document(problems, llmd, changes, mission, reply)
+    mission: str | None = None
+    for replacement in reply.missions:
+        with _noted(problems, replacement.line):
+            mission = _new_mission(llmd, mission, replacement)
+    document = llmd if problems else _changed_document(problems, llmd, changes, mission, reply)
     if problems:
         return ChangePlan(llmd, problems=tuple(sorted(problems, key=lambda problem: problem.line)))
+    changelog = tuple(entry.text for entry in reply.changelog)
     return ChangePlan(document, changes, mission, changelog, (), tuple(_warnings(reply, changes)))
+
+
+@contextmanager
+def _noted(problems: list[Problem], line: int, start: str = "") -> Iterator[None]:
+    """Add an error of the block to the problems. start: of the message."""
+    try:
+        yield
+    except LlmdError as error:
+        problems.append(Problem(line, f"{start}{error}"))
 
 
 def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Problem]:
@@ -71,16 +85,7 @@ def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Pro
         yield Problem(reply.changelog[0].line, "the reply changes nothing but the changelog")
 
 
-def _attempt(problems: list[Problem], replacement: Replacement, new_texts: dict[str, str | None]) -> None:
-    try:
-        new_texts[replacement.path] = _replaced(new_texts[replacement.path], replacement)
-    except LlmdError as error:
-        problems.append(Problem(replacement.line, f"{replacement.path}: {error}"))
-
-
 def _replaced(text: str | None, replacement: Replacement) -> str | None:
-    if UNWRITABLE.search("".join(replacement.replace)):
-        raise LlmdError("the new text has characters that a text file cannot have (NUL or a lone surrogate)")
     if text is None and any(line.strip() for line in replacement.search):
         raise LlmdError("there is no such file: to make it, leave SEARCH empty")
     if not text and not any(line.strip() for line in replacement.search):
@@ -138,12 +143,8 @@ def _find(lines: Sequence[str], search: Sequence[str]) -> list[int]:
 
 def _places(lines: Sequence[str], search: Sequence[str]) -> list[int]:
     """Return the first few, possibly overlapping positions of matching lines."""
-    places = (at for at, line in enumerate(lines) if line == search[0] and _matches(lines, search, at))
-    return list(islice(places, 5))
-
-
-def _matches(lines: Sequence[str], search: Sequence[str], at: int) -> bool:
-    return at + len(search) <= len(lines) and all(lines[at + n] == line for n, line in enumerate(search))
+    starts = (at for at, line in enumerate(lines) if line == search[0])
+    return list(islice((at for at in starts if [*lines[at : at + len(search)]] == [*search]), 5))
 
 
 # Near misses
@@ -174,39 +175,32 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 # Mission and document
 
 
-def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement]) -> str | None:
-    mission: str | None = None
-    for replacement in missions:
-        before = mission if mission is not None else llmd.parts[MISSION].text if MISSION in llmd.parts else ""
-        search, new = plain_mission("\n".join(replacement.search)), plain_mission("\n".join(replacement.replace))
-        current_lines, search_lines = before.split("\n"), search.split("\n")
-        if _normalized(current_lines) != _normalized(search_lines):
-            difference = _diff(current_lines, search_lines)
-            message = f"SEARCH_MISSION differs from the mission: repeat all of it\n{difference}"
-            problems.append(Problem(replacement.line, message))
-        elif not new:
-            problems.append(Problem(replacement.line, "the new mission is empty"))
-        mission = new
-    return mission
+def _new_mission(llmd: Llmd, mission: str | None, replacement: Replacement) -> str:
+    """Return the mission of a replacement. mission: by the one before. Raise LlmdError if it does not fit."""
+    before = mission or (llmd.parts[MISSION].text if MISSION in llmd.parts else "")
+    search, new = plain_mission("\n".join(replacement.search)), plain_mission("\n".join(replacement.replace))
+    lines, search_lines = before.split("\n"), search.split("\n")
+    if _normalized(lines) != _normalized(search_lines):
+        difference = _diff(lines, search_lines)
+        raise LlmdError(f"SEARCH_MISSION differs from the mission: repeat all of it\n{difference}")
+    if not new:
+        raise LlmdError("the new mission is empty")
+    return new
 
 
-def _document(
+def _changed_document(
     problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str | None, reply: ParsedReply
 ) -> Llmd:
     lines = {replacement.path: replacement.line for replacement in reply.files}
-    line = 1
-    try:
-        for change in changes:
-            line = lines[change.path]
+    for change in changes:
+        with _noted(problems, lines[change.path]):
             llmd = _changed_file(llmd, change)
-        if mission is not None:
-            line = reply.missions[-1].line
+    if mission is not None:
+        with _noted(problems, reply.missions[-1].line):
             llmd = set_mission(llmd, mission)
-        for entry in reply.changelog:
-            line = entry.line
+    for entry in reply.changelog:
+        with _noted(problems, entry.line):
             llmd = add_changelog(llmd, entry.text)
-    except LlmdError as error:
-        problems.append(Problem(line, str(error)))
     return llmd
 
 

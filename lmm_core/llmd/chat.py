@@ -97,22 +97,19 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
     """Write a reply into the document's current version. Return True if that succeeded.
 
     Otherwise it is saved in a file beside the document. Raise OSError and MarkdownError."""
-    is_saved = False
-    try:
+    text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
+    why = "the entry has changed, or cannot take the reply, which"
+    with contextlib.ExitStack() as otherwise:
+        otherwise.callback(keep_unmerged, file.path, [text], logger, why)
         for _ in range(_ATTEMPTS):
             answered = _add_reply(parse_llmd(file.text), entry, reply)
             if answered is None:
                 break
-            try:
+            with contextlib.suppress(ChangedError):
                 write_markdown(file.path, answered.text, file)
-                is_saved = True
+                otherwise.pop_all()
                 return True
-            except ChangedError:
-                file = read_markdown(file.path)
-    finally:
-        if not is_saved:
-            text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
-            keep_unmerged(file.path, [text], logger, "the entry has changed, or cannot take the reply, which")
+            file = read_markdown(file.path)
     return False
 
 

@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..errors import LlmdError
 from ..markdown.blocks import BOM, Problem, blank, newline_of, split_heading, trim_blank_lines
 from ..markdown.regions import Regions
 
@@ -115,7 +114,7 @@ def _counts(heading: Heading, section: str) -> bool:
 
 # Marks of an entry; an ambiguous reply is enclosed in a code fence `reply`
 MARK = re.compile(r"\*\*(?:(?P<human>Human)|Assistant):\*\*")
-_REPLY_FENCE = re.compile(r"(`{3,})reply\r?")
+_REPLY_FENCE = re.compile(r"(`{3,})reply\r?\n")
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
 _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 
@@ -125,11 +124,9 @@ class LlmdPart:
     """A section of the document, or an item of the changelog.
 
     text: with LF line ends, without surrounding blank lines, bullet and indentation
-    line: from 1
     start, end: offsets in characters"""
 
     text: str
-    line: int
     start: int
     end: int
 
@@ -139,11 +136,10 @@ class CodeFile:
     """A file of the code context.
 
     content: see `as_shown`
-    line: of the heading
+    line: of the heading, from 1
     start, end: offsets of the fence
     section, section_end: with the heading"""
 
-    path: str
     language: str
     content: str
     line: int
@@ -158,8 +154,8 @@ class ThreadEntry:
     """An entry of the thread.
 
     number: 0 if missing
-    line: of the heading
-    reply_line: 0 without reply
+    line: of the heading, from 1
+    reply_line: of the reply's first line, 0 without reply
     start, end: offsets with the heading
     reply_at: offset of the reply's mark or place"""
 
@@ -212,22 +208,24 @@ class _DocumentReader:
     """Parses one document. Parts are given by heading and end offset."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text, self.newline = text, newline_of(text)
         self.problems: list[Problem] = []
         regions = Regions(text)
         self.lines = list(read_lines(text, regions))
         self.headings = read_headings(text, self.lines)
         for start, kind in regions.unclosed.items():
             self._problem(start, f"this {kind} is not closed, so it is read as text")
+        self.sections = self._sections()
 
     def read(self) -> Llmd:
         name = self._name()
-        sections = self._sections()
-        parts = {title: self._part(*section) for title, section in sections.items()}
-        parts |= self._meta(*sections[META]) if META in sections else {}
-        files = self._files(*sections[CODE]) if CODE in sections else {}
-        changelog = self._items(*sections[CHANGELOG]) if CHANGELOG in sections else ()
-        entries = self._entries(*sections[THREAD]) if THREAD in sections else ()
+        titled = [(title, *section) for title, section in self.sections.items()]
+        titled += [(heading.title, heading, end) for heading, end in self._subsections(META)]
+        parts = {title: self._part(heading, end) for title, heading, end in titled}
+        for title in (META, INSTRUCTIONS, TOOLS, *SECTIONS[1:]):
+            if title not in parts:
+                self._report_missing("###" if title in (INSTRUCTIONS, TOOLS) else "##", title)
+        files, changelog, entries = self._files(), self._items(), self._entries()
         problems = tuple(sorted(self.problems, key=lambda problem: problem.line))
         return Llmd(self.text, name, parts, files, changelog, entries, problems)
 
@@ -241,19 +239,16 @@ class _DocumentReader:
         return title.removeprefix(PROJECT).strip()
 
     def _sections(self) -> dict[str, tuple[Heading, int]]:
-        heads = [heading for heading in self.headings if heading.level == 2]
-        titles = [section_of(heading.title) for heading in heads]
         sections: dict[str, tuple[Heading, int]] = {}
-        for title, (heading, end) in zip(titles, _with_ends(heads, len(self.text)), strict=True):
+        heads = [heading for heading in self.headings if heading.level == 2]
+        for heading, end in _with_ends(heads, len(self.text)):
+            title = section_of(heading.title)
+            later = [other for other in sections if SECTIONS.index(other) > SECTIONS.index(title)]
             if title in sections:
                 self._problem(heading.start, f"this is a second `## {title}`; only the first counts")
+            elif later:
+                self._problem(heading.start, f"`## {title}` comes after `## {later[0]}`: move it before")
             sections.setdefault(title, (heading, end))
-        for (before, title), heading in zip(pairwise(titles), heads[1:], strict=True):
-            if SECTIONS.index(title) < SECTIONS.index(before):
-                self._problem(heading.start, f"`## {title}` comes after `## {before}`: move it before")
-        for title in SECTIONS:
-            if title not in sections:
-                self._report_missing("##", title)
         return sections
 
     def _report_missing(self, signs: str, title: str) -> None:
@@ -262,37 +257,31 @@ class _DocumentReader:
         hint = ". This one has no blank line before it, or comes after the thread" if match else ""
         self._problem(match.start() if match else 0, f"there is no heading `{signs} {title}`{hint}")
 
-    def _meta(self, section: Heading, end: int) -> dict[str, LlmdPart]:
-        heads = self._subheadings(section, end)
-        parts = {META: self._part(section, heads[0].start if heads else end)}
-        for heading, stop in _with_ends(heads, end):
-            parts.setdefault(heading.title, self._part(heading, stop))
-        for title in (INSTRUCTIONS, TOOLS):
-            if title not in parts:
-                self._report_missing("###", title)
-        return parts
-
-    def _subheadings(self, section: Heading, end: int) -> list[Heading]:
-        return [heading for heading in self.headings if section.end <= heading.start < end]
+    def _subsections(self, title: str) -> Iterator[tuple[Heading, int]]:
+        """Yield the headings in a section, if there is one, with the offsets at which their parts end."""
+        if title in self.sections:
+            section, end = self.sections[title]
+            heads = [heading for heading in self.headings if section.end <= heading.start < end]
+            yield from _with_ends(heads, end)
 
     def _part(self, heading: Heading, end: int) -> LlmdPart:
         start = self._skip_blank(heading.end, end)
         text = self.text[start:end].rstrip(" \t\r\n")
-        line = self._line(start if text else heading.start)
-        return LlmdPart(text.replace("\r\n", "\n"), line, start, start + len(text))
+        return LlmdPart(text.replace("\r\n", "\n"), start, start + len(text))
 
     def _skip_blank(self, start: int, end: int) -> int:
+        """Return the offset of the first line with text."""
         part = self.text[start:end]
         text = trim_blank_lines(part)
         return start + part.index(text) if text else end
 
     # Code
 
-    def _files(self, section: Heading, end: int) -> dict[str, CodeFile]:
+    def _files(self) -> dict[str, CodeFile]:
         files: dict[str, CodeFile] = {}
-        for heading, stop in _with_ends(self._subheadings(section, end), end):
+        for heading, end in self._subsections(CODE):
             path = _path(heading.title)
-            file = self._file(path, heading, stop)
+            file = self._file(path, heading, end)
             if not path:
                 self._problem(heading.start, "this file has no path")
             elif path in files:
@@ -302,18 +291,20 @@ class _DocumentReader:
         return files
 
     def _file(self, path: str, heading: Heading, end: int) -> CodeFile | None:
-        lines = self._lines(heading.end, end)
-        fences = [line for line in lines if line.is_region and FENCE.match(self.text, line.start)]
-        if not fences:
+        fences = [line for line in self._lines(heading.end, end) if line.is_region]
+        opened = [opening for line in fences if (opening := FENCE.match(self.text, line.start))]
+        if not opened:
             self._problem(heading.start, f"`### {path}` has no closed code fence")
             return None
-        if len(fences) > 1:
+        if len(opened) > 1:
             self._problem(heading.start, f"`### {path}` has several code fences; only the first counts")
-        source = self.text[fences[0].start : fences[0].end].rstrip("\r\n")
-        language, content = read_fence(source)
-        start = fences[0].start
+        start = opened[0].start()
+        stop = next(line.end for line in fences if line.start == start)
+        source = self.text[start:stop].rstrip("\r\n")
+        content = source[opened[0].end() - start : source.rfind("\n") + 1]
+        language = (opened[0]["info"].strip("{}").split() or [""])[0].lstrip(".")
         line = self._line(heading.start)
-        return CodeFile(path, language, content, line, start, start + len(source), heading.start, end)
+        return CodeFile(language, as_shown(content), line, start, start + len(source), heading.start, end)
 
     def _lines(self, start: int, end: int) -> list[Line]:
         first, stop = (bisect_left(self.lines, (offset,)) for offset in (start, end))
@@ -321,26 +312,30 @@ class _DocumentReader:
 
     # Changelog
 
-    def _items(self, section: Heading, end: int) -> tuple[LlmdPart, ...]:
+    def _items(self) -> tuple[LlmdPart, ...]:
+        if CHANGELOG not in self.sections:
+            return ()
+        section, end = self.sections[CHANGELOG]
         starts = [line.start for line in self._lines(section.end, end) if _BULLET.match(self.text, line.start)]
         if not blank(self.text[section.end : starts[0] if starts else end]):
-            start = self._skip_blank(section.end, end)
-            self._problem(start, "the changelog does not begin with a list item")
+            self._problem(self._skip_blank(section.end, end), "the changelog does not begin with a list item")
         return tuple(self._item(start, stop) for start, stop in pairwise([*starts, end]))
 
     def _item(self, start: int, stop: int) -> LlmdPart:
         source = self.text[start:stop].rstrip(" \t\r\n")
         body = _BULLET.sub("", source, count=1).replace("\r\n", "\n")
-        return LlmdPart(re.sub(r"\n[ ]{1,2}", "\n", body), self._line(start), start, start + len(source))
+        return LlmdPart(re.sub(r"\n[ ]{1,2}", "\n", body), start, start + len(source))
 
     # Thread
 
-    def _entries(self, section: Heading, end: int) -> tuple[ThreadEntry, ...]:
-        heads = self._subheadings(section, end)
-        first = self._skip_blank(section.end, heads[0].start if heads else end)
-        if first < (heads[0].start if heads else end):
+    def _entries(self) -> tuple[ThreadEntry, ...]:
+        if THREAD not in self.sections:
+            return ()
+        section, end = self.sections[THREAD]
+        entries = tuple(self._entry(*part) for part in self._subsections(THREAD))
+        start = entries[0].start if entries else end
+        if (first := self._skip_blank(section.end, start)) < start:
             self._problem(first, "this text belongs to no entry: begin one with `### Entry 1`")
-        entries = tuple(self._entry(*pair) for pair in _with_ends(heads, end))
         last = 0
         for entry in entries:
             if not entry.number:
@@ -359,15 +354,9 @@ class _DocumentReader:
         self._check_marks(number, heading, marks)
         reply_at = reply.start() if reply else end
         close = next((mark.start() for mark in marks if mark.start() > reply_at), end)
-        newline = newline_of(self.text)
-        request = _entry_text(self.text[human.end() if human else heading.end : reply_at], newline)
-        assistant, line = None, 0
-        if reply:
-            source = self.text[reply.end() : close]
-            assistant, line = _entry_text(source, newline, is_reply=True), self._line(reply_at) + _lines_before(source)
-        return ThreadEntry(
-            number, request or "", assistant, self._line(heading.start), line, heading.start, reply_at, close
-        )  # fmt: skip
+        request, _ = self._text_after(human.end() if human else heading.end, reply_at)
+        assistant, line = self._reply(reply.end(), close) if reply else (None, 0)
+        return ThreadEntry(number, request, assistant, self._line(heading.start), line, heading.start, reply_at, close)
 
     def _check_marks(self, number: int, heading: Heading, marks: Sequence[re.Match[str]]) -> None:
         kinds = ["Human" if mark["human"] else "Assistant" for mark in marks]
@@ -378,6 +367,22 @@ class _DocumentReader:
                 f"entry {number} has {present}: write one `**Human:**`, then at most one `**Assistant:**`, and a blank "
                 "line before the next entry",
             )
+
+    def _text_after(self, start: int, end: int) -> tuple[str, int]:
+        """Return the text after a mark, with LF line ends, and its line."""
+        at = self._skip_blank(start, end)
+        if at == start:  # on the line of the mark
+            at += self.text.startswith(" ", start)
+        text = self.text[at:end].rstrip(" \t\r\n")
+        return text.replace("\r\n", "\n") if self.newline == "\r\n" else text, self._line(at)
+
+    def _reply(self, start: int, end: int) -> tuple[str | None, int]:
+        """Return a reply without a fence `reply` around it, and its line, or None and 0 if it is empty."""
+        text, line = self._text_after(start, end)
+        opened = _REPLY_FENCE.match(text)
+        if opened and text[opened.end() :].endswith(opened[1]):
+            return text[opened.end() : -len(opened[1])].removesuffix("\n"), line + 1
+        return (text, line) if text else (None, 0)
 
     # Places
 
@@ -393,44 +398,7 @@ def _with_ends(headings: Sequence[Heading], end: int) -> Iterator[tuple[Heading,
     return zip(headings, [*(heading.start for heading in headings[1:]), end], strict=False)
 
 
-def _entry_text(source: str, newline: str, is_reply: bool = False) -> str | None:
-    """Return the text after a mark with LF line ends, or None if empty."""
-    text = source.rstrip(" \t\r\n")
-    if newline == "\r\n":
-        text = text.replace("\r\n", "\n")
-    if not text:
-        return None
-    text = trim_blank_lines(text) if blank(text.split("\n", 1)[0]) else text.removeprefix(" ")
-    fenced = _in_reply_fence(text) if is_reply else None
-    return text if fenced is None else fenced
-
-
-def _in_reply_fence(text: str) -> str | None:
-    first, _, rest = text.partition("\n")
-    opened = _REPLY_FENCE.fullmatch(first)
-    if not opened or not rest.endswith(opened[1]):
-        return None
-    return rest[: -len(opened[1])].removesuffix("\n")
-
-
-def _lines_before(source: str) -> int:
-    text = source.lstrip(" \t\r\n")
-    count = source[: len(source) - len(text)].count("\n")
-    return count + (0 if _in_reply_fence(text.rstrip(" \t\r\n")) is None else 1)
-
-
 def _path(title: str) -> str:
     inner = title.strip("`")
     ticks = (len(title) - len(inner)) // 2
     return inner.strip() if ticks and title == "`" * ticks + inner + "`" * ticks else title
-
-
-def read_fence(source: str) -> tuple[str, str]:
-    """Return a code fence's language and content (LF line ends)."""
-    opened = FENCE.match(source)
-    if not opened:
-        raise LlmdError("not a code fence")
-    text = source.rstrip("\r\n")
-    content = text[opened.end() : text.rfind("\n") + 1]
-    word = (opened["info"].strip("{}").split() or [""])[0]
-    return word.lstrip("."), as_shown(content)

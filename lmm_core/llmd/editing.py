@@ -59,15 +59,14 @@ def plain_mission(text: str) -> str:
 
 def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
     """Return the document with a file's new text; new files are added at the end. Raise LlmdError."""
-    section, normalized, old = _section(llmd, CODE), as_shown(content), llmd.files.get(path)
+    section, text, old = _section(llmd, CODE), as_shown(content), llmd.files.get(path)
     language = old.language if old else _language(path)
     if old:
-        edited = _splice(llmd, old.start, old.end, _fence(llmd, old, normalized))
+        edited = _splice(llmd, old.start, old.end, _fence(llmd, old, text))
     else:
-        fence = fence_for(normalized)
-        new = f"### {path}\n\n{fence}{language}\n{normalized}{fence}"
-        edited = _splice(llmd, section.end, section.end, new)
-    files = {**{name: (file.language, file.content) for name, file in llmd.files.items()}, path: (language, normalized)}
+        fence = fence_for(text)
+        edited = _splice(llmd, section.end, section.end, f"### {path}\n\n{fence}{language}\n{text}{fence}")
+    files = _content_of(llmd)["files"] | {path: (language, text)}
     return _check_edit(llmd, edited, {"files": files}, f"{path}: its name or text does not fit into the code context")
 
 
@@ -94,21 +93,19 @@ def remove_file(llmd: Llmd, path: str) -> Llmd:
         raise LlmdError(f"{path}: the file is not in the code context")
     old = llmd.files[path]
     edited = llmd.text[: old.section] + llmd.text[old.section_end :]
-    files = {name: (file.language, file.content) for name, file in llmd.files.items() if name != path}
+    files = _content_of(llmd)["files"]
+    del files[path]
     return _check_edit(llmd, edited, {"files": files}, f"{path}: the file cannot be taken out of the code context")
 
 
 def add_changelog(llmd: Llmd, text: str) -> Llmd:
     """Return the document with another changelog item. Raise LlmdError without such a section, or for unfit text."""
     end = _section(llmd, CHANGELOG).end
-    lines = [line.rstrip() for line in text.strip().replace("\r\n", "\n").split("\n")]
-    entry = "\n".join(lines)
-    if not entry:
-        raise LlmdError("the changelog entry has no text")
+    entry = "\n".join(line.rstrip() for line in text.strip().split("\n"))
     why = "the changelog entry has a heading, or leaves something open: write plain text"
     if not stands_alone(entry):
         raise LlmdError(why)
-    changelog = [*(item.text for item in llmd.changelog), entry]
+    changelog = [*_content_of(llmd)["changelog"], entry]
     return _check_edit(llmd, _add_item(llmd, entry, end), {"changelog": changelog}, why)
 
 
@@ -126,19 +123,14 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
     """Return the document with the reply to an entry.
 
     The reply is verbatim if that changes nothing else, otherwise in a code fence `reply`, which surrounding white space
-    forces. Raise LlmdError if the entry needs no reply, or if unclosed markup before it interferes."""
-    if UNWRITABLE.search(reply):
-        raise LlmdError(f"entry {entry.number}: the reply has characters that a text file cannot have")
-    if entry.assistant is not None or entry not in llmd.entries:
-        raise LlmdError(f"entry {entry.number} has a reply already")
-    at, before = llmd.entries.index(entry), _content_of(llmd)
-    entries = [(other.number, other.human, other.assistant) for other in llmd.entries]
-    entries[at] = (entry.number, entry.human, reply)
+    forces. Raise LlmdError if unclosed markup before it interferes."""
+    entries = list(_content_of(llmd)["entries"])
+    entries[llmd.entries.index(entry)] = (entry.number, entry.human, reply)
     # The mark may exist already
     end = entry.reply_at + len(llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n"))
     for spelling in _spellings(reply, newline_of(llmd.text)):
         answered = parse_llmd(_replace_part(llmd, entry.reply_at, end, spelling))
-        if _content_of(answered) == before | {"entries": entries}:
+        if _content_of(answered) == _content_of(llmd) | {"entries": entries}:
             return answered
     raise LlmdError(f"entry {entry.number}: a code fence, a comment or metadata before it is not closed: close it")
 

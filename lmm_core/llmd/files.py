@@ -67,7 +67,7 @@ class Files:
     def locate(self, path: str) -> Path:
         """Return a file's resolved path. Raise LlmdError with the reason if it is forbidden."""
         if problem := name_problem(path):
-            raise LlmdError(f"{shown_path(path)}: {problem}")
+            raise LlmdError(f"{path}: {problem}")
         try:
             place = Path(os.path.realpath(self.root / path))
         except UnicodeEncodeError:
@@ -132,11 +132,6 @@ def _kind_problem(place: Path, real: Path) -> str:
     return "" if stat.S_ISREG(mode) else "this is not a regular file"
 
 
-def shown_path(path: str) -> str:
-    """Return a path on one line."""
-    return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
-
-
 def read_bytes(place: Path) -> bytes | None:
     """Return a file's bytes, None if missing. Raise LlmdError if it is unreadable."""
     try:
@@ -160,9 +155,6 @@ def as_text(path: str, data: bytes) -> str:
 
 def as_data(path: str, text: str) -> bytes:
     """Encode a text. Raise LlmdError if it could not be read back."""
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise LlmdError(f"{path}: the new text cannot be written as UTF-8") from None
+    data = text.encode("utf-8")
     as_text(path, data)
     return data

@@ -114,11 +114,9 @@ class Journal:
 
     def recover(self) -> str:
         """Roll back a killed run. Return a message for the user, or "". Raise LlmdError and OSError."""
-        return (
-            (self._undo() or "The last run was interrupted. All files are as they were before it.")
-            if self.open.exists()
-            else ""
-        )
+        if not self.open.exists():
+            return ""
+        return self._undo() or "The last run was interrupted. All files are as they were before it."
 
     def last(self, document: str) -> Applied | None:
         """Return a document's last changes unless undone, or None. Raise LlmdError if unreadable."""

@@ -72,11 +72,7 @@ def recover(root: Path, logger: LoggerBase) -> None:
 def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase) -> int:
     """Write a document with guidance, files and an empty entry; return the number of files.
 
-    Files that cannot be included are reported. Raise LlmdError if the path exists, and OSError."""
-    if path.exists() or path.is_symlink():
-        raise LlmdError(f"{path}: already exists, so nothing was written")
-    if not path.parent.is_dir():
-        raise LlmdError(f"{path}: the folder {path.parent} is missing, so nothing was written")
+    Files that cannot be included are reported. Raise LlmdError for an invalid name, and OSError."""
     root = root_of(path)
     llmd = make_llmd(name)
     files = Files(root, path.resolve(), (), ("*",))
