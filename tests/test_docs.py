@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import tomllib
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -139,8 +138,8 @@ def test_commands_without_an_output_work(page, monkeypatch):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         for command in indented_commands(page):
             if command.startswith("lmm asked"):
-                with closing(Recordings(recordings_path(Path.cwd()))) as recordings:
-                    ask(recordings, *BOOTSTRAP)
+                recordings = Recordings(recordings_path(Path.cwd()))
+                ask(recordings, *BOOTSTRAP)
             done = run(command, stdin="y\n")
             assert done.returncode == 0, f"{command} printed:\n{done.stdout + done.stderr}"
 

@@ -27,7 +27,7 @@ from ..settings.models import Models
 from ..settings.project import Project
 from .log import Log
 from .questions import Question
-from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of
+from .recorder import RecordedAnswer, Recorder, outcome_of
 
 WAIT = 10.0  # seconds to wait for an index locked by another process (`lmm index`)
 AGAIN = 0.2  # seconds between attempts
@@ -167,12 +167,12 @@ class Answers:
         tell("done", answer_data(answer, found.missed) | {"id": recorded.id})
         recorded.end(outcome_of(answer), answer)
 
-    async def judge(self, judgement: Judgement) -> None:
+    async def judge(self, id: str, thumb: int, comment: str) -> None:
         """Record a student's rating. Raise HTTPException if that fails."""
         if self.recorder is None:
             raise HTTPException(404, "Nothing is recorded here.")
         try:
-            known = await self.recorder.judge(judgement)
+            known = await self.recorder.judge(id, thumb, comment)
         except RecordingError:
             raise _unavailable(NOT_RECORDED) from None
         if not known:

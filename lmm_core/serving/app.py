@@ -149,7 +149,7 @@ class _Routes:
         return JSONResponse(about_data(self.options))
 
     async def judge(self, request: Request) -> Response:
-        await self.answers.judge(read_judgement(await read_body(request), self.options.max_question))
+        await self.answers.judge(*read_judgement(await read_body(request), self.options.max_question))
         return JSONResponse({"recorded": True})
 
     # Answers

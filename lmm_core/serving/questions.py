@@ -13,7 +13,6 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..models.chat import Usage
 from ..settings.tables import ServeOptions
-from .recorder import Judgement
 
 MOST_BYTES = 256 * 1024  # of a request body
 CLOSE = {"Connection": "close"}  # because the rest of the request is not read
@@ -64,15 +63,15 @@ def read_question(data: bytes, options: ServeOptions) -> Question:
     return Question(text, turns, type, conversation and _random(conversation, "conversation"))
 
 
-def read_judgement(data: bytes, most: int) -> Judgement:
-    """Parse a rating. most: characters of its comment. Raise HTTPException."""
+def read_judgement(data: bytes, most: int) -> tuple[str, int, str]:
+    """Parse a rating: the answer's id, thumb and comment. most: characters of its comment. Raise HTTPException."""
     values = _read_object(data, '{"id": …, "thumb": 1, "comment": …}')
     thumb, comment = values.get("thumb", 0), _text(values.get("comment") or "", "comment").strip()
     if type(thumb) is not int or thumb not in (-1, 0, 1):
         raise HTTPException(400, "thumb should be 1, -1 or 0.")
     if len(comment) > most:
         raise HTTPException(413, f"The comment is too long: it may have {most:,} characters.")
-    return Judgement(_random(values.get("id"), "id"), thumb, comment)
+    return _random(values.get("id"), "id"), thumb, comment
 
 
 def _read_object(data: bytes, form: str) -> dict[str, Any]:

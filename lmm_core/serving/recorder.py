@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import RecordingError
@@ -35,15 +35,6 @@ DAY = 86_400.0  # seconds between deletions of expired records
 SECTIONS = 10  # uncited sections to record
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A student's rating of an answer. thumb: 1 up, -1 down, 0 none."""
-
-    id: str
-    thumb: int
-    comment: str
-
-
 class Recorder:
     """Writes turns and ratings in its own thread, logging failures without texts.
 
@@ -58,12 +49,13 @@ class Recorder:
         recorded = turn if self.conversations else replace(turn, conversation="", answer="")
         self._submit(lambda: self.recordings.add(recorded))
 
-    async def judge(self, judgement: Judgement) -> bool:
-        """Record a rating, with its comment only if `conversations`; return False for an unknown answer.
+    async def judge(self, id: str, thumb: int, comment: str) -> bool:
+        """Record a student's rating of an answer, with its comment only if `conversations`.
 
-        Raise RecordingError."""
-        comment = judgement.comment if self.conversations else ""
-        future = self._submit(lambda: self.recordings.judge(judgement.id, judgement.thumb, comment))
+        thumb: 1 up, -1 down, 0 none
+        Return False for an unknown answer. Raise RecordingError."""
+        recorded = comment if self.conversations else ""
+        future = self._submit(lambda: self.recordings.judge(id, thumb, recorded))
         return bool(await asyncio.wrap_future(future))
 
     async def expire_daily(self) -> None:
@@ -75,7 +67,6 @@ class Recorder:
     def close(self) -> None:
         """Finish writing and stop the thread."""
         self._thread.shutdown()
-        self.recordings.close()
 
     def _expire(self) -> None:
         if count := self.recordings.expire(self.keep_days):

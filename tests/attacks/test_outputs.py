@@ -3,7 +3,6 @@
 import os
 import shlex
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -62,8 +61,8 @@ def folder(tmp_path, monkeypatch):
     write("asked.csv", QUESTIONS)
     write("config.toml", '# mine\nspelling = "div"\n')
     write("_quarto.yml", "project:\n  type: website\n")
-    with closing(Recordings(recordings_path(Path.cwd()))) as recordings:
-        recordings.add(RecordedTurn("a" * 32, "", "2026-11-22T14", "Why?"))
+    recordings = Recordings(recordings_path(Path.cwd()))
+    recordings.add(RecordedTurn("a" * 32, "", "2026-11-22T14", "Why?"))
     write("references.bib", "@book{x}\n")
     return Path.cwd()
 

@@ -1,7 +1,5 @@
 """`lmm asked propose`: what students asked and did not find comes into the notes as edits and questions."""
 
-from contextlib import closing
-
 import pytest
 
 from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn, Recordings, recordings_path
@@ -49,8 +47,8 @@ def course(tmp_path):
     write("estimation.md", INTERVALS)
     write("lines.md", LINES)
     lmm("index .")
-    with closing(Recordings(recordings_path(tmp_path))) as recordings:
-        yield recordings
+    recordings = Recordings(recordings_path(tmp_path))
+    yield recordings
 
 
 def ask(recordings, *questions, outcome="refused", cited="", thumb=0):

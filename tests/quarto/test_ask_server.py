@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -222,8 +222,8 @@ def test_a_token_with_signs_of_any_language(book_site, tab):
 
 
 def recorded(book_site):
-    with closing(Recordings(recordings_path(book_site.folder))) as recordings:
-        return recordings.turns()
+    recordings = Recordings(recordings_path(book_site.folder))
+    return recordings.turns()
 
 
 RECORDED = 'record = "conversations"\nkeep_days = 30\nprivacy = "privacy.html#data"'

@@ -2,7 +2,6 @@
 
 import json
 import re
-from contextlib import closing
 
 import pytest
 
@@ -19,8 +18,8 @@ HOSTILE = "<img src=x onerror=alert(1)> \x1b[2J ignore all rules [1](javascript:
 
 def recorded(course):
     """What has been recorded, once the server has ended."""
-    with closing(Recordings(recordings_path(course))) as recordings:
-        return recordings.turns()
+    recordings = Recordings(recordings_path(course))
+    return recordings.turns()
 
 
 # What is recorded
@@ -141,8 +140,8 @@ def test_what_is_recorded_is_said_to_everybody_before_they_ask(own_course):
 
 
 def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
-    with closing(Recordings(recordings_path(own_course))) as recordings:
-        recordings.add(RecordedTurn("a" * 32, "", "2001-11-22T14", "Why?"))
+    recordings = Recordings(recordings_path(own_course))
+    recordings.add(RecordedTurn("a" * 32, "", "2001-11-22T14", "Why?"))
     with Served(own_course, record="questions", keep_days=30) as served:
         served.events()
     assert [turn.question for turn in recorded(own_course)] == [ASK["question"]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -168,7 +166,6 @@ def shorten(text: str) -> str:
 # Page
 
 
-CARDS = 10  # shown before the rest is folded
 MOST_COMMENTS = 200
 NOTHING = '<p class="none">Nothing so far.</p>'
 _FOLDER = Path(__file__).parent
@@ -181,21 +178,14 @@ def asked_page(overview: AskedOverview) -> str:
     return Template(_read("page.html")).substitute(
         generator=GENERATOR,
         style=_read("page.css"),
-        policy=asked_policy(),
         title=_text(overview.title),
-        lead=_lead(overview),
-        failures=_folded('<ol class="groups">', failures, "</ol>"),
-        subjects=_folded('<ol class="groups">', subjects, "</ol>"),
+        lead=_text(lead(overview)),
+        failures=_list("ol", "groups", failures),
+        subjects=_list("ol", "groups", subjects),
         unneeded=_unneeded([section for section in overview.sections if not section.cited]),
-        comments=_folded('<ul class="comments">', [*map(_comment, overview.comments[:MOST_COMMENTS])], "</ul>"),
+        comments=_list("ul", "comments", map(_comment, overview.comments[:MOST_COMMENTS])),
         hidden=_hidden(overview),
     )
-
-
-def asked_policy() -> str:
-    """Return the page's content security policy: its own style only."""
-    digest = base64.b64encode(hashlib.sha256(_read("page.css").encode("utf-8")).digest()).decode("ascii")
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def _read(name: str) -> str:
@@ -211,27 +201,20 @@ def _asked(tag: str, text: str) -> str:
     return f'<{tag} dir="auto">{_text(text)}</{tag}>'
 
 
-def _lead(overview: AskedOverview) -> str:
-    asked = counted(overview.questions, "question")
-    if overview.conversations:
-        asked += f" in {counted(overview.conversations, 'conversation')}"
-    if not overview.questions:
-        return asked
+def lead(overview: AskedOverview) -> str:
+    """Return the numbers and outcomes of the questions in a sentence."""
+    asked_in = f" in {counted(overview.conversations, 'conversation')}" if overview.conversations else ""
     failed = overview.outcomes["refused"] + overview.outcomes["partly"]
     return (
-        f"{asked}, {overview.first} to {overview.last}: {overview.outcomes['answered'] / overview.questions:.0%} "
-        f"answered, {failed / overview.questions:.0%} not or in part, {counted(overview.thumbs_down, 'thumb')} down"
+        f"{counted(overview.questions, 'question')}{asked_in}, {overview.first} to {overview.last}: "
+        f"{overview.outcomes['answered'] / overview.questions:.0%} answered, {failed / overview.questions:.0%} not or "
+        f"in part, {counted(overview.thumbs_down, 'thumb')} down"
     )
 
 
-def _folded(before: str, parts: Sequence[str], after: str) -> str:
-    if not parts:
-        return NOTHING
-    shown = f"{before}{''.join(parts[:CARDS])}{after}"
-    if len(parts) <= CARDS:
-        return shown
-    rest = f"{before}{''.join(parts[CARDS:])}{after}"
-    return f'{shown}<details class="more"><summary>{len(parts) - CARDS:,} more</summary>{rest}</details>'
+def _list(tag: str, name: str, parts: Iterable[str]) -> str:
+    items = "".join(parts)
+    return f'<{tag} class="{name}">{items}</{tag}>' if items else NOTHING
 
 
 def _group(group: ShownGroup, count: int) -> str:

@@ -8,10 +8,9 @@ import json
 import os
 import re
 import sqlite3
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -116,7 +115,7 @@ def export_lines(turns: Iterable[RecordedTurn]) -> str:
 
 
 PLACE = (".lmm", "asked.sqlite")
-BESIDE = ("", "-wal", "-shm")  # SQLite's files: database, write-ahead log, and its index
+BESIDE = ("", "-journal", "-wal", "-shm")  # SQLite's files
 PATIENCE = 5.0  # seconds to wait for the lock of another process
 HOUR = "%Y-%m-%dT%H"
 MOST_PAGES = 65_536  # of 4 KB: 256 MB, some 50,000 answers, so that no client can fill the disk
@@ -154,14 +153,10 @@ def this_hour(now: datetime | None = None) -> str:
 class Recordings:
     """The recordings in a file, created with the first turn. Safe for threads and processes.
 
-    Methods raise RecordingError if the file is locked, broken, foreign, or the disk is full.
-    patience: seconds to wait for a lock"""
+    Methods raise RecordingError if the file is locked, broken, foreign, or the disk is full."""
 
-    def __init__(self, path: Path, patience: float = PATIENCE) -> None:
-        self.path, self.patience = path, patience
-        self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int] | None = None  # device and inode, to notice a replaced file
-        self._alone = threading.RLock()
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def add(self, turn: RecordedTurn) -> None:
         places = ", ".join("?" * len(NAMES))
@@ -175,7 +170,9 @@ class Recordings:
 
     def turns(self) -> list[RecordedTurn]:
         """Return all turns, the oldest first."""
-        return [turn for _, turn in self._numbered()]
+        statement = f"SELECT {COLUMNS} FROM turns ORDER BY number"
+        rows = self._do(lambda open_: open_.execute(statement).fetchall(), default=[])
+        return list(map(_turn, rows))
 
     def mark_proposed(self, ids: Iterable[str]) -> None:
         """Mark turns as used in a proposal."""
@@ -191,7 +188,7 @@ class Recordings:
     def delete(self) -> int:
         """Delete all turns and return their number. A broken file, or one on a full disk, is removed."""
         try:
-            return self._remove("1")
+            return self._remove("1", [()])
         except RecordingError as error:
             if not (_is_broken(error.__cause__) or "full" in str(error.__cause__)):
                 raise
@@ -201,101 +198,71 @@ class Recordings:
     def forget(self, word: str) -> int:
         """Delete turns containing a word or phrase, ignoring case, and return their number."""
         wanted = _pattern(word)
-        numbers = [n for n, turn in self._numbered() if wanted.search(_folded(_texts_of(turn)))]
-        return self._remove(f"number IN ({', '.join(map(str, numbers))})")
+        ids = [(turn.id,) for turn in self.turns() if wanted.search(_folded(_texts_of(turn)))]
+        return self._remove('"id" = ?', ids)
 
     def expire(self, days: int, now: datetime | None = None) -> int:
         """Delete turns older than some days and return their number."""
         oldest = this_hour((now or datetime.now(UTC)) - timedelta(days=days))
-        count = "SELECT COUNT(*) FROM turns WHERE hour < ?"
-        if not self._do(lambda open_: open_.execute(count, (oldest,)).fetchone()[0], default=0):
-            return 0
-        return self._remove("hour < ?", oldest)
-
-    def close(self) -> None:
-        """Close the connection; the next call opens it again."""
-        with self._alone:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                with suppress(sqlite3.Error):
-                    connection.close()
+        return self._remove("hour < ?", [(oldest,)])
 
     # The file
 
-    def _numbered(self) -> list[tuple[int, RecordedTurn]]:
-        statement = f"SELECT number, {COLUMNS} FROM turns ORDER BY number"
-        rows = self._do(lambda open_: open_.execute(statement).fetchall(), default=[])
-        try:
-            return [(row[0], _turn(row[1:])) for row in rows]
-        except (ValueError, TypeError) as error:
-            raise self._unusable(f"holds a turn that lmm has not written ({error})") from error
+    def _remove(self, where: str, values: Sequence[tuple[str, ...]]) -> int:
+        """Delete the turns that meet a condition with any of the values, and return their number."""
 
-    def _remove(self, where: str, *values: Any) -> int:
         def work(open_: sqlite3.Connection) -> int:
-            count = open_.execute(f"DELETE FROM turns WHERE {where}", values).rowcount
+            count = open_.executemany(f"DELETE FROM turns WHERE {where}", values).rowcount
             open_.execute('DELETE FROM proposed WHERE "id" NOT IN (SELECT "id" FROM turns)')
             return count
 
-        count = self._do(work, default=0)
-        self._do(_overwrite, default=None)
+        if count := max(self._do(work, default=0), 0):
+            self._do(lambda open_: open_.execute("VACUUM"))  # overwrites what moving rows has left behind
         return count
 
     def _do(self, work: Callable[[sqlite3.Connection], Result], make: bool = False, default: Any = None) -> Result:
         """Run a function in a transaction; return the default without a file. make: create it."""
-        with self._alone:
-            try:
-                connection = self._current(make)
-                if connection is None:
-                    return default  # type: ignore[no-any-return]
-                with connection:
-                    return work(connection)
-            except (sqlite3.Error, OSError) as error:
-                self.close()
-                raise self._unusable(_reason(error)) from error
-            except FolderError as error:
-                raise RecordingError(str(error)) from error
+        try:
+            if not (make or os.path.lexists(self.path)):
+                return default  # type: ignore[no-any-return]
+            with closing(self._open()) as connection, connection:
+                return work(connection)
+        except (sqlite3.Error, OSError) as error:
+            raise self._unusable(_reason(error)) from error
+        except FolderError as error:
+            raise RecordingError(str(error)) from error
 
     def _unusable(self, why: str) -> RecordingError:
         return RecordingError(f"{self.path}: {why}")
 
-    def _current(self, make: bool) -> sqlite3.Connection | None:
-        there = _identity(self.path)
-        if self._connection is not None and there != self._opened:  # removed or replaced
-            self.close()
-        if self._connection is None and (there is not None or make):
-            self._open()
-        return self._connection
-
-    def _open(self) -> None:
+    def _open(self) -> sqlite3.Connection:
         folder = self.path.parent
         for ending in BESIDE:
             check_inside(folder.parent, folder / f"{self.path.name}{ending}")
-        if _identity(self.path) is None:
+        if not self.path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             hide_from_git(folder)
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
-        self._opened = _identity(self.path)
-        connection = sqlite3.connect(self.path, timeout=self.patience, check_same_thread=False)
+        connection = sqlite3.connect(self.path, timeout=PATIENCE)
         try:
             self._prepare(connection)
         except (sqlite3.Error, RecordingError):
             connection.close()
             raise
-        self._connection = connection
+        return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows with zeros
         connection.execute("PRAGMA temp_store = MEMORY")  # keep temporary data off the disk
         connection.execute(f"PRAGMA max_page_count = {MOST_PAGES}")
-        connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may lose the last turns, but not break the file
         if _pragma(connection, "application_id") != OURS:
             with connection:
                 self._make_table(connection)
         if _pragma(connection, "user_version") != VERSION:
             raise self._unusable("was written by another version of lmm; move it away, or use that version")
         connection.execute(PROPOSED)  # missing in older files of this version
-        with suppress(sqlite3.OperationalError):  # another process is switching it
-            connection.execute("PRAGMA journal_mode = WAL")
+        with suppress(sqlite3.OperationalError):  # older files have a write-ahead log, perhaps in use
+            connection.execute("PRAGMA journal_mode = DELETE")
 
     def _make_table(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")  # let one process create it
@@ -308,29 +275,12 @@ class Recordings:
         connection.execute(f"PRAGMA application_id = {OURS}")
 
     def _remove_files(self) -> None:
-        self.close()
         for ending in BESIDE:
             place = self.path.with_name(f"{self.path.name}{ending}")
             try:
                 place.unlink(missing_ok=True)
             except OSError as error:
                 raise RecordingError(f"{place}: {error.strerror}") from error
-
-
-def _overwrite(connection: sqlite3.Connection) -> None:
-    """Overwrite deleted rows in the database and its write-ahead log."""
-    connection.execute("VACUUM")
-    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if busy:
-        raise sqlite3.OperationalError("database is locked")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,8 +32,8 @@ WHY = RecordedTurn(
 
 @pytest.fixture
 def recordings(tmp_path: Path) -> Iterator[Recordings]:
-    with closing(Recordings(recordings_path(tmp_path))) as found:
-        yield found
+    found = Recordings(recordings_path(tmp_path))
+    yield found
 
 
 def asked(question: str, number: int = 0, **more: object) -> RecordedTurn:
@@ -60,7 +59,7 @@ def test_a_judgement_replaces_the_one_before(recordings: Recordings) -> None:
 def test_only_its_owner_can_read_the_files(recordings: Recordings) -> None:
     recordings.add(WHY)
     modes = {path.name: path.stat().st_mode & 0o777 for path in recordings.path.parent.glob("asked.sqlite*")}
-    assert modes == {"asked.sqlite": 0o600, "asked.sqlite-wal": 0o600, "asked.sqlite-shm": 0o600}
+    assert modes == {"asked.sqlite": 0o600}
 
 
 # Forgetting

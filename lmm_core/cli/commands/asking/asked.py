@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +61,7 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
     project = searched_project()
     page = output or project.root.joinpath(*PAGE)
     check_written(page, (), HTML, **({"within": project.root} if output is None else {}))
-    with opened_recordings() as recordings:
-        turns = recordings.turns()
+    turns = recordings_here().turns()
     if not turns and not as_json:
         say(NOTHING_RECORDED, err=True)
         return
@@ -89,11 +87,9 @@ def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bo
 
 
 def _print_overview(overview: AskedOverview) -> None:
-    outcomes, count = overview.outcomes, overview.questions
-    asked_in = f" in {counted(overview.conversations, 'conversation')}" if overview.conversations else ""
-    failed, thumbs = outcomes["refused"] + outcomes["partly"], counted(overview.thumbs_down, "thumb")
-    say(f"{counted(count, 'question')}{asked_in}: ", nl=False)
-    say(f"{outcomes['answered'] / count:.0%} answered, {failed / count:.0%} not, {thumbs} down")
+    from ....study.asked.page import lead
+
+    say(lead(overview))
     _print_groups("What the notes did not answer", overview.failures)
     _print_groups("What was asked about", overview.subjects)
     if overview.small:
@@ -126,9 +122,9 @@ def _write_page(page: Path, overview: AskedOverview) -> None:
         say(f"\n{shorten(page)}: the page, for a browser", err=True)
 
 
-def opened_recordings() -> closing[Recordings]:
-    """Open the recordings of the working folder's project."""
-    return closing(Recordings(recordings_path(searched_project().root)))
+def recordings_here() -> Recordings:
+    """Return the recordings of the working folder's project."""
+    return Recordings(recordings_path(searched_project().root))
 
 
 @asked.command("export")
@@ -139,8 +135,7 @@ def export_recordings(output: Path | None) -> None:
 
     if output is not None:
         check_written(output, (), LINES_OF_JSON)
-    with opened_recordings() as recordings:
-        turns = recordings.turns()
+    turns = recordings_here().turns()
     if not turns:
         say(NOTHING_RECORDED, err=True)
     if output is None:
@@ -154,11 +149,10 @@ def export_recordings(output: Path | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete_recordings(yes: bool) -> None:
     """Delete all recordings for good."""
-    with opened_recordings() as recordings:
-        if not yes and not click.confirm(f"Delete everything in {recordings.path} for good?", err=True):
-            sys.exit(1)
-        count = recordings.delete()
-    say(f"deleted: {counted(count, 'question')}", err=True)
+    recordings = recordings_here()
+    if not yes and not click.confirm(f"Delete everything in {recordings.path} for good?", err=True):
+        sys.exit(1)
+    say(f"deleted: {counted(recordings.delete(), 'question')}", err=True)
 
 
 @asked.command("forget")
@@ -168,8 +162,7 @@ def forget_word(words: tuple[str, ...]) -> None:
 
     Several words are looked for as they stand, one after the other. Case does not matter."""
     word = " ".join(words)
-    with opened_recordings() as recordings:
-        count = recordings.forget(word)
+    count = recordings_here().forget(word)
     say(f"forgotten: {counted(count, 'question')} with {word!r}", err=True)
 
 
@@ -181,20 +174,18 @@ def propose_mends(dry_run: bool) -> None:
     Where the notes lack something, that is a request for an edit (=:), which lmm chat answers and lmm accept or
     lmm reject decides. Where they only were not found, it is questions for the section that answers them."""
     logger = ReportPrinter()
-    with opened_recordings() as recordings:
-        turns, before = recordings.turns(), recordings.proposed()
-        if not turns:
-            say(NOTHING_RECORDED, err=True)
-            return
-        proposals = _decide(turns, before, logger)
-        for proposal in _propose(proposals, logger):
-            if dry_run:
-                print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
-            elif _is_saved(proposal, logger):
-                recordings.mark_proposed(
-                    turn.id for group_proposal in proposal.proposals for turn in group_proposal.turns
-                )
-                _say_proposed(proposal)
+    recordings = recordings_here()
+    turns = recordings.turns()
+    if not turns:
+        say(NOTHING_RECORDED, err=True)
+        return
+    proposals = _decide(turns, recordings.proposed(), logger)
+    for proposal in _propose(proposals, logger):
+        if dry_run:
+            print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
+        elif _is_saved(proposal, logger):
+            recordings.mark_proposed(turn.id for group_proposal in proposal.proposals for turn in group_proposal.turns)
+            _say_proposed(proposal)
     _say_rest(proposals, dry_run)
     exit_with_status(logger)
 
