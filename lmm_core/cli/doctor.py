@@ -16,10 +16,12 @@ import yaml
 
 from .. import __version__
 from ..errors import ConfigError, CutOffError, ModelError, StoreError
+from ..indexing.collection import index_info
 from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_command, program_folders
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ROLES, ModelName
 from ..models.sources import FASTEMBED, STAND_IN, ModelOptions, ModelSource, Sampling, known_sources
+from ..quarto.setup import check_project
 from ..settings.project import Project, load_project, model_name
 from ..settings.quarto_project import project_file
 from ..settings.tables import CONFIG_NAME
@@ -85,7 +87,6 @@ def _quarto(root: Path) -> list[MachineFinding]:
     """Check the setup of a Quarto project; optional without Quarto, since pandoc renders then."""
     if project_file(root) is None:
         return []
-    from ..quarto.setup import check_project
 
     optional = shutil.which("quarto") is None
     return [MachineFinding(part.name, part.result, part.ok, optional, part.paste) for part in check_project(root)]
@@ -96,7 +97,6 @@ def _index(project: Project, online: bool) -> MachineFinding:
     if project.storage.url and not online:
         address = shown_address(project.storage.url)
         return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
-    from ..indexing.collection import index_info
 
     try:
         info = index_info(project)

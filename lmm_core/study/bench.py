@@ -83,24 +83,25 @@ def judge(
     return QuestionResult(labelled, rank, first, not right.isdisjoint(shown), is_refused)
 
 
-def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
-    """Return the share of questions (0 to 1) whose section is among the first k hits."""
-    return sum(outcome.rank is not None and outcome.rank <= k for outcome in outcomes) / max(len(outcomes), 1)
+def measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
+    """Return the shares of questions (0 to 1) by name.
+
+    hit@1, hit@5: whose section is the first hit, or among the first five
+    shown: whose section is in the model's context
+    refused: that are not answered without a model"""
+    ranks = [outcome.rank or DEPTH + 1 for outcome in outcomes]
+    counts = {
+        "hit@1": sum(rank <= 1 for rank in ranks),
+        "hit@5": sum(rank <= FOUND for rank in ranks),
+        "shown": sum(outcome.is_shown for outcome in outcomes),
+        "refused": sum(outcome.is_refused for outcome in outcomes),
+    }
+    return {name: count / max(len(outcomes), 1) for name, count in counts.items()}
 
 
 def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
     """Return the mean of 1/rank (0 to 1), 0 for a missed section."""
     return sum(1 / outcome.rank for outcome in outcomes if outcome.rank is not None) / max(len(outcomes), 1)
-
-
-def share_shown(outcomes: Sequence[QuestionResult]) -> float:
-    """Return the share of questions (0 to 1) whose section is in the model's context."""
-    return sum(outcome.is_shown for outcome in outcomes) / max(len(outcomes), 1)
-
-
-def share_refused(outcomes: Sequence[QuestionResult]) -> float:
-    """Return the share of questions (0 to 1) refused without a model."""
-    return sum(outcome.is_refused for outcome in outcomes) / max(len(outcomes), 1)
 
 
 def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:
@@ -112,10 +113,6 @@ def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[Q
         group.sort(key=lambda outcome: outcome.rank or DEPTH + 1)
         group.reverse()
     return [(group[0].labelled.section, group) for group in sorted(groups.values(), key=mean_reciprocal_rank)]
-
-
-def describe_rank(rank: int | None) -> str:
-    return f"not among {DEPTH} hits" if rank is None else f"hit {rank}"
 
 
 # Questions

@@ -7,15 +7,14 @@ from lmm_core.indexing.passages import build_material, section_address
 from lmm_core.retrieve.library_tools import find_section
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.study.bench import (
-    DEPTH,
     Labelled,
     LabelledQuestion,
     QuestionResult,
     by_section,
-    hit_at,
     judge,
     label_questions,
     mean_reciprocal_rank,
+    measures,
 )
 
 
@@ -69,9 +68,9 @@ def test_the_rank_is_that_of_the_first_hit_in_the_section(name, found, rank):
 def test_measures_of_known_ranks():
     labelled = Labelled("?", named("Spread"))
     ranked = [QuestionResult(labelled, rank, None) for rank in (1, 2, 5, 11, None)]
-    assert [hit_at(ranked, k) for k in (1, 3, 5, 10, DEPTH)] == [0.2, 0.4, 0.6, 0.6, 0.8]
+    assert measures(ranked) == {"hit@1": 0.2, "hit@5": 0.6, "shown": 0, "refused": 0}
     assert mean_reciprocal_rank(ranked) == pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 11) / 5)
-    assert hit_at([], 5) == mean_reciprocal_rank([]) == 0
+    assert measures([])["hit@5"] == mean_reciprocal_rank([]) == 0
 
 
 def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():

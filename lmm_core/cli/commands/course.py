@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ...errors import LmmError
+from ...errors import LmmError, QuartoError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import write_markdown
 from ...settings.project import Project, load_project
+from ...settings.quarto_inputs import find_inputs, with_included
+from ...settings.quarto_project import with_quarto_rules
 from ..arguments import find_all_documents, json_option
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
 
@@ -202,9 +204,6 @@ def _as_text(leak: dict[str, object]) -> dict[str, object]:
 
 
 def _project(path: Path, keep: tuple[str, ...]) -> Project:
-    from ...errors import QuartoError
-    from ...settings.quarto_project import with_quarto_rules
-
     try:
         project: Project = with_quarto_rules(load_project(path / "-" if path.is_dir() else path))
     except QuartoError as error:
@@ -213,7 +212,6 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
 
 
 def _ask(project: Project) -> AskBoxSettings | None:
-    from ...errors import QuartoError
     from ...quarto.options import read_ask
 
     try:
@@ -223,8 +221,6 @@ def _ask(project: Project) -> AskBoxSettings | None:
 
 
 def _inputs(project: Project, output: Path) -> list[Path]:
-    from ...settings.quarto_inputs import find_inputs, with_included
-
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
     documents = with_included(inputs, project.root)
     return [shorten(path) for path in documents]

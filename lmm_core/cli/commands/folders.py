@@ -7,18 +7,19 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
+from ...crawl.catalogue import database_at
+from ...crawl.indexer import Indexed, index_folder
+from ...crawl.search import MOST_SHOWN, SHOWN, Indexes, SnippetHit
+from ...errors import CrawlError
 from ...logging import Report, counted, one_line, printable, say
+from ...retrieve.plain_text import in_unicode, plain_text
 from ...settings.models import Models
 from ..arguments import json_option, project_at, quiet_option
 from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, run_or_report, warn
-
-if TYPE_CHECKING:
-    from ...crawl.indexer import Indexed
-    from ...crawl.search import SnippetHit
 
 Result = TypeVar("Result")
 SNIPPET = 200  # characters
@@ -41,8 +42,6 @@ def md_index(
     root: Path, name: str, description: str, ignore: tuple[str, ...], db_root: Path, quiet: bool, as_json: bool
 ) -> None:  # fmt: skip
     """Index any folder of markdown. Only what has changed is read."""
-    from ...crawl.catalogue import database_at
-    from ...crawl.indexer import index_folder
 
     began, logger, models, project = time.monotonic(), ReportPrinter(quiet), Models(warn=warn), project_at(None)
 
@@ -84,9 +83,6 @@ def _describe(indexed: Indexed) -> str:
 @json_option
 def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool, db_root: Path, as_json: bool) -> None:
     """Find snippets in folders indexed by lmm md-index."""
-    from ...crawl.catalogue import database_at
-    from ...crawl.search import MOST_SHOWN, SHOWN, Indexes
-
     query = " ".join(words) or query
     if not query.strip():
         raise click.UsageError("The query is empty: say what to look for.")
@@ -113,8 +109,6 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
 def _print_hit(match: SnippetHit, full: bool) -> None:
     """Print a hit as plain text, or the whole snippet as it stands."""
-    from ...retrieve.plain_text import in_unicode, plain_text
-
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")
     say(one_line(f"  {match.source}"))
@@ -125,8 +119,6 @@ def _print_hit(match: SnippetHit, full: bool) -> None:
 
 
 def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:
-    from ...errors import CrawlError
-
     async def closing() -> Result:
         try:
             return await work()

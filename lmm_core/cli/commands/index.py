@@ -12,9 +12,14 @@ import click
 
 from ...errors import ModelError, StoreError
 from ...files.walk import INDEXED
+from ...indexing.collection import index_info, open_index
+from ...indexing.encoding import Encoder
+from ...indexing.records import Counts
+from ...indexing.refresh import Refresh
 from ...logging import one_line, put, say
 from ...models.names import DEFAULT, NO_MODEL
 from ...settings.models import Models
+from ...settings.project import Project
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import (
     exclude_option,
@@ -29,9 +34,6 @@ from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, 
 
 if TYPE_CHECKING:
     from ...indexing.chunks import Chunk
-    from ...indexing.encoding import Encoder
-    from ...indexing.records import Counts
-    from ...settings.project import Project
 
 ONLY_WORDS = (
     "Only words are compared (BM25). To search by meaning, name a model in config.toml ([embeddings] dense_model)."
@@ -63,9 +65,6 @@ def index(
     as_json: bool,
 ) -> None:
     """Index documents. Only what has changed is embedded."""
-    from ...indexing.collection import open_index
-    from ...indexing.refresh import Refresh
-
     if info and (paths or annotate or prune or rebuild or dry_run):
         raise click.UsageError("--info takes no files, and no option but --json")
     if info:
@@ -113,8 +112,6 @@ def _say_how_to_compare(encoder: Encoder, project: Project) -> None:
 
 
 def _print_info(as_json: bool) -> None:
-    from ...indexing.collection import index_info
-
     project, logger = searched_project(), ReportPrinter()
     try:
         info = index_info(project)

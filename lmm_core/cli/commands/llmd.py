@@ -8,19 +8,18 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
+from ...llmd.chat import chat
+from ...llmd.document import MISSION
+from ...llmd.project import Proposal, check, is_applied, last_applied, new_document, open_document, propose, sync
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
 from ...markdown.files import write_markdown
 from ..arguments import Asking, asking_options, check_written
 from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure, run
-
-if TYPE_CHECKING:
-    from ...llmd.project import Proposal
 
 _document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
 _allow = click.option(
@@ -52,8 +51,6 @@ def llmd() -> None:
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
     """Make a document about some files."""
-    from ...llmd.project import new_document
-
     logger = _EscapingPrinter()
     code_files = _find_files(code, files)
     if document.exists() or document.is_symlink():
@@ -83,18 +80,15 @@ def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path
     return sorted(set(chosen))
 
 
-@llmd.command()
+@llmd.command("chat")
 @_document
 @_allow
 @asking_options
-def chat(document: Path, allow: tuple[str, ...], asking: Asking) -> None:
+def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None:
     """Answer the last entry.
 
     The changes that the answer proposes are shown as a diff. Only the document is written:
     the answer is added to it."""
-    from ...llmd.chat import chat
-    from ...llmd.project import open_document, propose
-
     quiet = asking.quiet
     logger, models, began = _EscapingPrinter(quiet), asking.models(), time.monotonic()
 
@@ -125,8 +119,6 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
     """Make the changes that the last answer proposes.
 
     They are shown as a diff first. Either all are made, in files and document, or none."""
-    from ...llmd.project import is_applied, open_document, propose
-
     logger = _EscapingPrinter()
 
     def work() -> None:
@@ -157,8 +149,6 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
     """Print proposed changes as a diff, or their problems; return True if there are changes.
 
     tell_problem: called with message and line"""
-    from ...llmd.document import MISSION
-
     for problem in proposal.plan.problems:
         tell_problem(problem.message, problem.line)
     if proposal.plan.problems or proposal.empty:
@@ -179,14 +169,12 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
     return True
 
 
-@llmd.command()
+@llmd.command("check")
 @_document
-def check(document: Path) -> None:
+def check_document(document: Path) -> None:
     """Look for errors in the document.
 
     The exit status is 1 if it is not well-formed, or if its code context differs from the files."""
-    from ...llmd.project import check, open_document
-
     logger = _EscapingPrinter()
 
     def work() -> None:
@@ -200,12 +188,10 @@ def check(document: Path) -> None:
     _reporting(document, logger, work)
 
 
-@llmd.command()
+@llmd.command("sync")
 @_document
-def sync(document: Path) -> None:
+def sync_document(document: Path) -> None:
     """Refresh the code context from disk."""
-    from ...llmd.project import open_document, sync
-
     logger = _EscapingPrinter()
 
     def work() -> None:
@@ -229,8 +215,6 @@ def undo(document: Path) -> None:
     Files and document become what they were, byte for byte; only what was written at the end
     of the document since then stays. If anything else has changed since then, that is shown
     and nothing is undone."""
-    from ...llmd.project import last_applied
-
     logger = _EscapingPrinter()
 
     def work() -> None:

@@ -17,6 +17,7 @@ from ...errors import MarkdownError, OutputError
 from ...files.outputs import MARKDOWN, check_output, check_replaced, write_output
 from ...files.walk import is_entered, is_inside
 from ...files.writing import is_stream, make_folders
+from ...installation import packaged_pandoc, pandoc_command, program_folders
 from ...logging import in_file, put, say
 from ...markdown.blocks import Spelling
 from ...scan.documents.passes import convert_work, knit_work
@@ -52,7 +53,7 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
     """Write the lecture notes, without RAG-only material."""
     logger = ReportPrinter()
     if output is not None and output.suffix.lower() in BY_PANDOC and not output.is_dir():
-        command = pandoc_command(paths, finder, output, keep)
+        command = _by_pandoc(find_documents(paths, None, finder=finder), output, keep)
         raise click.UsageError(f"{output}: lmm knit writes markdown; pandoc makes this file:\n\n    {command}")
     files = [path for path in find_documents(paths, logger, finder=finder) if not _is_made_before(path, paths, output)]
     of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
@@ -88,23 +89,12 @@ def convert(writing: Writing, to: Spelling) -> None:
     rewrite(writing, convert_work(to), "converted")
 
 
-def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
-    """Return a pandoc command that writes the lecture notes in another format."""
-    from ...study.outline import course_title
-
-    documents = [find_documents((path,), None, finder=finder) if path.is_dir() else [path] for path in paths]
-    files = [str(document) for group in documents for document in group]
-    options = ["-s"] if output.suffix.lower() in WHOLE else []
-    if any(not file.lower().endswith((".md", ".markdown")) for file in files):
-        options += ["-f", "markdown"]
+def _by_pandoc(files: Sequence[Path], output: Path, keep: Sequence[str]) -> str:
+    """Return a command that writes the lecture notes in another format."""
+    whole = ["-s"] if output.suffix.lower() in WHOLE else []
     keep_options = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
-    if len(files) > 1:  # otherwise titles replace each other
-        folders = [path.resolve() for path in paths if path.is_dir() and len(paths) == 1]
-        title = course_title(project_at(Path(files[0])).root, *folders) or "".join(folder.name for folder in folders)
-        options += ["-M", f"title={title}"] if title else []
-    names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
-    words = ["pandoc", *options, "-F", "lmm-knit", *keep_options, *names[:-1], "-o", names[-1]]
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+    names = [*map(str, files), "-o", str(output)]
+    return shlex.join(["lmm", "pandoc", *whole, "-F", "lmm-knit", *keep_options, *names])
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:
@@ -149,8 +139,6 @@ def pandoc(arguments: tuple[str, ...]) -> None:
     """Run pandoc with our filters.
 
     lmm pandoc -F lmm-rag notes.md -o notes.md"""
-    from ...installation import packaged_pandoc, pandoc_command, program_folders
-
     program = packaged_pandoc() or shutil.which("pandoc")
     if program is None:
         raise click.ClickException(f"No pandoc was found: {pandoc_command()}")

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ....crawl import FOLDER
-from ....errors import LmmError
+from ....errors import LmmError, RetrieveError
+from ....indexing.passages import Section
 from ....logging import LoggerBase, say
 from ....models.sources import STAND_IN, STAND_IN_NAME
+from ....retrieve.answer import MOST_CHARACTERS, Answer, BrokenAnswer, Conversation, context_text, make_conversation
+from ....retrieve.context import CitedSource
+from ....retrieve.library import Library
+from ....retrieve.search import known_type
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
 from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, run_or_report, shorten, warn
+from ...session import read_questions, until_ctrl_c
 
 if TYPE_CHECKING:
-    from ....indexing.passages import Section
-    from ....retrieve.answer import Answer, Conversation
-    from ....retrieve.context import CitedSource
-    from ....retrieve.library import Library
     from ....retrieve.tools import Tools
 
 PROMPT = "? "
@@ -46,10 +48,6 @@ def ask(words: tuple[str, ...], type: str, budget: int | None, model: str, no_mo
     """Answer a question from the notes, with sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
-    from ....errors import RetrieveError
-    from ....retrieve.answer import make_conversation
-    from ....retrieve.library import Library
-
     question = " ".join(words)
     if words and not question.strip():
         raise click.UsageError("The question is empty: say what you want to know.")
@@ -97,8 +95,6 @@ async def _model_tools(library: Library, with_model: bool) -> AsyncIterator[Tool
 
 
 async def _hold_session(printer: _AnswerPrinter, library: Library, logger: LoggerBase) -> None:
-    from ...session import read_questions, until_ctrl_c
-
     await _greet(printer, library)
     async for question in read_questions(library, lambda: say(PROMPT, err=True, nl=False, style="bold")):
         try:
@@ -110,8 +106,6 @@ async def _hold_session(printer: _AnswerPrinter, library: Library, logger: Logge
 
 async def _greet(printer: _AnswerPrinter, library: Library) -> None:
     """Print the size of the index and the model. Raise UnknownType."""
-    from ....retrieve.search import known_type
-
     async with library.use() as opened:
         material = await opened.material()
     known_type(printer.type, material)
@@ -134,8 +128,6 @@ class _AnswerPrinter:
 
     async def answer(self, question: str) -> None:
         """Answer one question. Raise the errors of `Conversation.ask`, after printing a broken answer's sources."""
-        from ....retrieve.answer import MOST_CHARACTERS, BrokenAnswer
-
         if len(question) > MOST_CHARACTERS:
             warn(f"the question is too long: only its first {MOST_CHARACTERS:,} characters are used")
         if self.no_model:
@@ -158,8 +150,6 @@ class _AnswerPrinter:
             self._print_rest(answer)
 
     async def _print_context(self, question: str) -> None:
-        from ....retrieve.answer import context_text
-
         retrieval, context = await self.talk.look(question, self.type, as_for_model=True)
         if self.as_json:
             sources = [_source_as_json(source) for source in context.sources]

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,13 @@ from ....errors import MarkdownError
 from ....files.outputs import HTML, LINES_OF_JSON, write_output
 from ....files.writing import is_stream
 from ....logging import counted, one_line, put, say
+from ....retrieve.library import Library
 from ....settings.models import Models
 from ....settings.project import Project
-from ....study.asked.recordings import Recordings, recordings_path
+from ....study.asked.grouping import FEWEST, count_askers
+from ....study.asked.page import AskedOverview, ShownGroup, asked_page, lead, make_overview
+from ....study.asked.proposals import FileProposals, Proposals, decide, propose_in_files
+from ....study.asked.recordings import RecordedTurn, Recordings, export_lines, recordings_path
 from ...arguments import check_written, json_option, output_option, searched_project
 from ...reports import (
     ReportPrinter,
@@ -30,12 +33,6 @@ from ...reports import (
     warn,
     with_library,
 )
-
-if TYPE_CHECKING:
-    from ....retrieve.library import Library
-    from ....study.asked.page import AskedOverview, ShownGroup
-    from ....study.asked.proposals import FileProposals, Proposals
-    from ....study.asked.recordings import RecordedTurn
 
 PAGE = (".lmm", "asked.html")  # in the project's folder
 LISTED = 8  # groups
@@ -74,8 +71,6 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
 
 
 def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> AskedOverview:
-    from ....study.asked.grouping import FEWEST
-    from ....study.asked.page import make_overview
 
     async def work(library: Library) -> AskedOverview:
         return await make_overview(project.root, library, turns, 1 if small_groups else FEWEST)
@@ -87,7 +82,6 @@ def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bo
 
 
 def _print_overview(overview: AskedOverview) -> None:
-    from ....study.asked.page import lead
 
     say(lead(overview))
     _print_groups("What the notes did not answer", overview.failures)
@@ -111,7 +105,6 @@ def _print_groups(title: str, groups: Sequence[ShownGroup]) -> None:
 
 
 def _write_page(page: Path, overview: AskedOverview) -> None:
-    from ....study.asked.page import asked_page
 
     page.parent.mkdir(exist_ok=True)
     if page.parts[-2:] == PAGE:  # readable by the owner only, like the recordings
@@ -131,8 +124,6 @@ def recordings_here() -> Recordings:
 @output_option("-o", "--output", help="The file to write (.jsonl); by default, standard output.")
 def export_recordings(output: Path | None) -> None:
     """Print all recordings as lines of JSON, which lmm bench --questions reads."""
-    from ....study.asked.recordings import export_lines
-
     if output is not None:
         check_written(output, (), LINES_OF_JSON)
     turns = recordings_here().turns()
@@ -191,8 +182,6 @@ def propose_mends(dry_run: bool) -> None:
 
 
 def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: ReportPrinter) -> Proposals:
-    from ....study.asked.proposals import decide
-
     async def work(library: Library) -> Proposals:
         return await decide(library, turns, before)
 
@@ -203,8 +192,6 @@ def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: Repor
 
 
 def _propose(proposals: Proposals, logger: ReportPrinter) -> list[FileProposals]:
-    from ....study.asked.proposals import propose_in_files
-
     if not proposals.proposals:
         return []
     return run(propose_in_files(searched_project(), proposals.proposals, logger))
@@ -220,8 +207,6 @@ def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
 
 
 def _say_proposed(proposal: FileProposals) -> None:
-    from ....study.asked.grouping import count_askers
-
     name = shorten(proposal.file.path)
     if proposal.after == proposal.file.text:
         say(f"nothing new: {name}", err=True)

@@ -5,21 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ....errors import QuestionsError, RetrieveError
 from ....indexing.encoding import EncodingModel
+from ....indexing.passages import Section
 from ....logging import counted, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
+from ....study.bench import (
+    DEPTH,
+    FOUND,
+    Bench,
+    BenchReport,
+    EncodingResult,
+    QuestionResult,
+    by_section,
+    measures,
+)
 from ...arguments import find_documents, folders_argument, json_option, project_at
 from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run_or_report, shorten, warn
-
-if TYPE_CHECKING:
-    from ....indexing.passages import Section
-    from ....study.bench import BenchReport, EncodingResult, QuestionResult
 
 SECTIONS_SHOWN = 10
 ENCODINGS = [str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE]
@@ -61,9 +69,6 @@ def bench(
 def _measure(
     files: list[Path], project: Project, encodings: Sequence[str], questions: Path | None, logger: ReportPrinter
 ) -> BenchReport | None:
-    from ....errors import QuestionsError, RetrieveError
-    from ....study.bench import Bench
-
     models = Models(warn=warn)
 
     async def work() -> BenchReport:
@@ -80,10 +85,8 @@ def _measure(
 
 
 def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter) -> None:
-    from ....study.bench import hit_at
-
     first = report.results[0]
-    reached = hit_at(first.outcomes, 5)
+    reached = measures(first.outcomes)["hit@5"]
     if least is not None and not reached >= least:  # `not >=` also catches nan
         logger.error(f"hit@5 of {first.encoding} is {reached:.3f}, below {least:g}")
 
@@ -109,15 +112,11 @@ def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
 
 
 def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
-    from ....study.bench import hit_at, share_refused, share_shown
-
-    first, five = (f"{hit_at(outcomes, k):.3f}" for k in (1, 5))
-    return f"{first}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
+    shares = measures(outcomes)
+    return f"{shares['hit@1']:.3f}  {shares['hit@5']:.3f}  {shares['shown']:>{width}.3f}  {shares['refused']:>7.3f}"
 
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
-    from ....study.bench import FOUND, by_section
-
     sections = by_section(result.outcomes)
     hard = [(section, outcomes) for section, outcomes in sections if any(outcome.is_missed for outcome in outcomes)]
     if not hard:
@@ -134,14 +133,12 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
 
 
 def _print_section(section: Section, missed: Sequence[QuestionResult], project: Project) -> None:
-    from ....study.bench import describe_rank
-
     say(f"\n{shorten(project.root / section.source)}:{section.line_start}  ", nl=False)
     say(" > ".join(section.titles), style="bold")
     for result in missed:
         origin = f" ({result.labelled.place})" if result.labelled.place else ""
         say(f"    {result.labelled.question}{origin}")
-        place = describe_rank(result.rank)
+        place = f"not among {DEPTH} hits" if result.rank is None else f"hit {result.rank}"
         if result.first is not None:
             first = f"{shorten(project.root / result.first.source)}:{result.first.line_start}"
             place += f"; first is {first}  {' > '.join(result.first.titles)}"
@@ -161,8 +158,6 @@ def _report_as_json(report: BenchReport) -> dict[str, Any]:
 
 
 def _result_as_json(result: EncodingResult) -> dict[str, Any]:
-    from ....study.bench import by_section
-
     return {
         "encoding": result.encoding,
         "embedding": result.embedding,
@@ -173,12 +168,7 @@ def _result_as_json(result: EncodingResult) -> dict[str, Any]:
 
 
 def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
-    from ....study.bench import hit_at, mean_reciprocal_rank, share_refused, share_shown
-
-    shares = {f"hit@{k}": hit_at(outcomes, k) for k in (1, 3, 5, 10)}
-    shares |= {"mrr": mean_reciprocal_rank(outcomes), "shown": share_shown(outcomes)}
-    shares |= {"refused": share_refused(outcomes)}
-    return {"questions": len(outcomes), **{name: round(share, 4) for name, share in shares.items()}}
+    return {"questions": len(outcomes), **{name: round(share, 4) for name, share in measures(outcomes).items()}}
 
 
 def _place(section: Section) -> dict[str, Any]:

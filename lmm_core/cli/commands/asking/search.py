@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ....indexing.collection import afind_documents, chunks_for
+from ....indexing.passages import page_in
 from ....logging import one_line, say
+from ....retrieve.library import Library
+from ....retrieve.plain_text import in_unicode, plain_text
+from ....retrieve.search import PASSAGE, search_points
 from ....settings.models import Models
 from ....settings.project import Project
+from ....store.vector_store import ScoredPoint
 from ...arguments import json_option, searched_project
 from ...reports import ReportPrinter, beginning, print_json, shorten, warn, with_library, wrap
-
-if TYPE_CHECKING:
-    from ....retrieve.library import Library
-    from ....store.vector_store import ScoredPoint
 
 SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 
@@ -30,9 +32,6 @@ SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 @json_option
 def search(words: tuple[str, ...], limit: int | None, type: str, under: str, group: bool, as_json: bool) -> None:
     """Find passages by a question or by words. *exercise* in it finds exercises alone."""
-    from ....indexing.collection import afind_documents, chunks_for
-    from ....retrieve.search import search_points
-
     query = " ".join(words)
     if not query.strip():
         raise click.UsageError("The query is empty: say what to look for.")
@@ -62,9 +61,6 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
 
 
 def _print_point(point: ScoredPoint, project: Project) -> None:
-    from ....retrieve.plain_text import in_unicode, plain_text
-    from ....retrieve.search import PASSAGE
-
     payload = point.payload
     titles = " > ".join(payload.get("titles") or [])
     type = payload.get("type")
@@ -81,7 +77,5 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
 
 def _page(payload: Mapping[str, Any]) -> str:
-    from ....indexing.passages import page_in
-
     page = page_in(payload)
     return f" (page {page})" if page else ""

@@ -6,16 +6,22 @@ import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ....files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
 from ....files.writing import is_stream
+from ....indexing.documents import encode_files
+from ....indexing.passages import Material, build_material
 from ....logging import counted, put, say
+from ....retrieve.library import Library, reading_order
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
+from ....store.vector_store import ScoredPoint
+from ....study.cards import Card, cards_to_csv, cards_to_markdown, make_cards
+from ....study.outline import course_title, make_outline, show_outline
+from ....study.plan import make_plan, show_plan
 from ...arguments import (
     check_written,
     exclude_option,
@@ -27,11 +33,6 @@ from ...arguments import (
     searched_project,
 )
 from ...reports import ReportPrinter, exit_with_status, print_json, warn, with_library
-
-if TYPE_CHECKING:
-    from ....indexing.passages import Material
-    from ....retrieve.library import Library
-    from ....study.cards import Card
 
 WIDEST = 100  # characters
 FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in MARKDOWN)}  # with their file endings
@@ -78,8 +79,6 @@ def toc(
 
 
 def _print_outline(material: Material, level: int, summaries: bool, as_json: bool) -> None:
-    from ....study.outline import make_outline, show_outline
-
     entries = make_outline(material, level)
     if as_json:
         print_json([asdict(entry) for entry in entries])
@@ -88,8 +87,6 @@ def _print_outline(material: Material, level: int, summaries: bool, as_json: boo
 
 
 async def _print_plan(library: Library, wish: str, as_json: bool) -> None:
-    from ....study.plan import make_plan, show_plan
-
     plan = await make_plan(library, wish)
     if as_json:
         print_json({**asdict(plan), "minutes": plan.minutes})
@@ -116,9 +113,6 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     """Make study cards of questions, definitions and exercises.
 
     From FILES, or else from the index. Importing them into Anki again updates the earlier cards."""
-    from ....study.cards import make_cards
-    from ....study.outline import course_title
-
     logger, form = ReportPrinter(), form or _form_of(output)
     files = [
         path
@@ -167,11 +161,6 @@ def _name(paths: tuple[Path, ...], project: Project) -> str:
 
 
 def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Material:
-    from ....indexing.documents import encode_files
-    from ....indexing.passages import build_material
-    from ....retrieve.library import reading_order
-    from ....store.vector_store import ScoredPoint
-
     points = [ScoredPoint(chunk.uuid, chunk.payload) for chunk in encode_files(files, project_at, logger)]
     return build_material(points, reading_order(project))
 
@@ -184,8 +173,6 @@ def _read_index(project: Project, logger: ReportPrinter) -> Material | None:
 
 
 def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
-    from ....study.cards import cards_to_csv, cards_to_markdown
-
     try:
         if form == "anki":
             assert output is not None
