@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import shutil
@@ -12,13 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import yaml
-
 from .. import __version__
 from ..errors import ConfigError, CutOffError, ModelError, StoreError
 from ..indexing.collection import index_info
 from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_command, program_folders
 from ..models.addresses import shown_address
+from ..models.chat import ChatMessage, Request, run
 from ..models.names import NO_MODEL, ROLES, ModelName
 from ..models.sources import FASTEMBED, STAND_IN, ModelOptions, ModelSource, Sampling, known_sources
 from ..quarto.setup import check_project
@@ -51,7 +51,6 @@ def examine(online: bool = False) -> list[MachineFinding]:
         MachineFinding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
         _filters(),
-        _yaml(),
         *_project(online),
     ]
 
@@ -87,7 +86,6 @@ def _quarto(root: Path) -> list[MachineFinding]:
     """Check the setup of a Quarto project; optional without Quarto, since pandoc renders then."""
     if project_file(root) is None:
         return []
-
     optional = shutil.which("quarto") is None
     return [MachineFinding(part.name, part.result, part.ok, optional, part.paste) for part in check_project(root)]
 
@@ -97,7 +95,6 @@ def _index(project: Project, online: bool) -> MachineFinding:
     if project.storage.url and not online:
         address = shown_address(project.storage.url)
         return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
-
     try:
         info = index_info(project)
     except StoreError as error:
@@ -108,10 +105,6 @@ def _index(project: Project, online: bool) -> MachineFinding:
 
 
 def _try_models(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:
-    import asyncio
-
-    from ..models.chat import run
-
     roles: dict[tuple[ModelName, bool], list[str]] = {}
     for role, name in names.items():
         if name.source not in (STAND_IN, FASTEMBED) and name != NO_MODEL:
@@ -120,24 +113,17 @@ def _try_models(names: Mapping[str, ModelName], project: Project) -> list[Machin
         return [MachineFinding("online", "no model on a server is configured, so none was asked", False, True)]
     sources, limits = known_sources(project.sources), ModelOptions(timeout=SECONDS_ONLINE)
 
-    async def ask_all() -> list[Trial]:
-        return await asyncio.gather(*(try_model(name, sources[name.source], limits, embeds) for name, embeds in roles))
+    async def ask_all() -> list[MachineFinding]:
+        trials = (try_model(name, sources[name.source], limits, embeds) for name, embeds in roles)
+        return await asyncio.gather(*trials)
 
     return [
-        MachineFinding(name.source, f"{trial.result} ({', '.join(roles[name, embeds])})", trial.answered)
-        for (name, embeds), trial in zip(roles, run(ask_all()), strict=True)
+        replace(finding, found=f"{finding.found} ({', '.join(served)})")
+        for served, finding in zip(roles.values(), run(ask_all()), strict=True)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """The outcome of a trial. result: a sentence without the key."""
-
-    answered: bool
-    result: str
-
-
-async def try_model(name: ModelName, source: ModelSource, limits: ModelOptions, embeds: bool = False) -> Trial:
+async def try_model(name: ModelName, source: ModelSource, limits: ModelOptions, embeds: bool) -> MachineFinding:
     """Request one token, or one vector of an embedding model, without retries."""
     limits, began = replace(limits, max_retries=0), time.monotonic()
     try:
@@ -146,8 +132,9 @@ async def try_model(name: ModelName, source: ModelSource, limits: ModelOptions, 
         pass  # answered with the one token
     except ModelError as error:
         if _CUT_OFF not in str(error):
-            return Trial(False, str(error))
-    return Trial(True, f"{name}: answered in {time.monotonic() - began:.1f} s at {shown_address(source.base_url)}")
+            return MachineFinding(name.source, str(error), ok=False)
+    seconds = time.monotonic() - began
+    return MachineFinding(name.source, f"{name}: answered in {seconds:.1f} s at {shown_address(source.base_url)}")
 
 
 async def _embed(name: ModelName, source: ModelSource, limits: ModelOptions) -> None:
@@ -161,7 +148,6 @@ async def _embed(name: ModelName, source: ModelSource, limits: ModelOptions) -> 
 
 
 async def _complete(name: ModelName, source: ModelSource, limits: ModelOptions) -> None:
-    from ..models.chat import ChatMessage, Request
     from ..models.openai.chat import OpenAIChat
 
     model = OpenAIChat(name, source, limits)
@@ -245,9 +231,3 @@ def _filters() -> MachineFinding:
     command = "pipx ensurepath" if in_pipx() else path_command(program_folders()[0])
     advice = f"pandoc itself looks for them on PATH: {command}"
     return MachineFinding("filters", "not on PATH; `lmm pandoc` finds them", False, True, advice)
-
-
-def _yaml() -> MachineFinding:
-    fast = hasattr(yaml, "CSafeLoader")
-    loader = "with its C loader" if fast else "without its C loader, which is faster"
-    return MachineFinding("yaml", f"PyYAML {yaml.__version__}, {loader}", ok=fast, optional=True)

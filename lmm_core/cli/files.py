@@ -23,7 +23,6 @@ from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
 from .arguments import Writing, find_documents
 from .reports import ReportPrinter, cost, print_diff, print_json, report_failure, run
-from .session import SavedFiles
 
 WOULD = "would be "  # prefix with `--check` and `--diff`
 FILES_AT_ONCE = 16
@@ -151,12 +150,15 @@ async def _work_on_all(
             await models.close()
 
 
-async def rewrite_saved(path: Path, work: Work, files: SavedFiles, logger: ReportPrinter) -> bool:
-    """Process and write a watched file. Return True if it changed."""
+async def write_worked(path: Path, work: Work, logger: ReportPrinter, written: dict[Path, bytes] | None = None) -> bool:
+    """Process a file, and write it if it has changed. Return True then.
+
+    written: gets what is written, beforehand"""
     file, blocks = await work_on(path, work, logger)
     text = serialize_blocks(blocks)
     if text != file.text:
-        files.written[path] = text.encode("utf-8")
+        if written is not None:
+            written[path] = text.encode("utf-8")
         write_markdown(path, text, file)
     return text != file.text
 

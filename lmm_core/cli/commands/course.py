@@ -16,8 +16,6 @@ import click
 from ...errors import LmmError, QuartoError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
-from ...markdown.blocks import serialize_blocks
-from ...markdown.files import write_markdown
 from ...settings.project import Project, load_project
 from ...settings.quarto_inputs import find_inputs, with_included
 from ...settings.quarto_project import with_quarto_rules
@@ -301,15 +299,12 @@ A question to the index:                       cd {place} && lmm ask "What is a 
 
 
 def _annotate(files: Sequence[Path]) -> None:
-    from ...scan.documents.passes import RagWork, work_on
+    from ...scan.documents.passes import RagWork
     from ...settings.models import Models
-    from ..files import for_each
+    from ..files import for_each, write_worked
 
     async def annotate(path: Path, logger: ReportPrinter) -> bool:
-        file, blocks = await work_on(path, work.finish, logger)
-        text = serialize_blocks(blocks)
-        write_markdown(path, text, file)
-        return text != file.text
+        return await write_worked(path, work.finish, logger)
 
     work = RagWork(Models("", None, warn))
     for_each(tuple(files), annotate, "annotated", models=work.models, tallies=work.tallies)

@@ -28,8 +28,8 @@ from ..files import (
     for_each,
     print_warnings,
     rewrite,
-    rewrite_saved,
     work_file,
+    write_worked,
 )
 from ..reports import (
     ProgressBar,
@@ -86,7 +86,7 @@ def _annotate(saved: Sequence[Path], work: RagWork, files: SavedFiles, quiet: bo
     outcomes: list[FileOutcome] = []
 
     async def rewrite_one(path: Path, logger: ReportPrinter) -> bool:
-        return await rewrite_saved(path, work.finish, files, logger)
+        return await write_worked(path, work.finish, logger, files.written)
 
     is_complete = is_done(
         lambda: outcomes.extend(for_each(tuple(saved), rewrite_one, "annotated", quiet=True, models=work.models))
