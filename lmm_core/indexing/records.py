@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -118,16 +118,8 @@ def find_changes(
     return changes
 
 
-async def write_changes(
-    store: VectorStore,
-    collection: str,
-    encoder: Encoder,
-    changes: Changes,
-    written: Callable[[int], None] = lambda count: None,
-) -> list[Point]:
-    """Write changes and return the written points. Raise StoreError and ModelError; completed writes stay.
-
-    written: called with the number of chunks done"""
+async def write_changes(store: VectorStore, collection: str, encoder: Encoder, changes: Changes) -> list[Point]:
+    """Write changes and return the written points. Raise StoreError and ModelError; completed writes stay."""
     points: list[Point] = []
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
@@ -137,7 +129,6 @@ async def write_changes(
         ]
         await asyncio.to_thread(store.upsert, collection, new_points)
         points += new_points
-        written(len(batch))
     if changes.moved:
         await asyncio.to_thread(store.set_payload, collection, {chunk.uuid: chunk.payload for chunk in changes.moved})
     if changes.gone:

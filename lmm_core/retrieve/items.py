@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..indexing.passages import Material, Passage, Section, merge, place
-from ..markdown.regions import split_fences
+from ..markdown.regions import split_fences, without_comments
 from ..markdown.visibility import DEFINITION as DEFINITION
 from ..markdown.visibility import may_be_quoted
 
@@ -26,7 +26,6 @@ _SOLUTION_LINE = (
 )
 _LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n]{1,200}?)\1")
 _FENCE_LINE = re.compile(r"^[ \t]*(?::{3,}[^\n]*|</?(?:div|section)\b[^<>\n]*>[ \t]*)(?:\n|\Z)", re.M | re.I)
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _BLANK_LINES = re.compile(r"\n{3,}")
 _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 
@@ -83,9 +82,9 @@ def may_be_shown(passage: Passage, requested: str = "") -> bool:
 
 def without_fences(text: str) -> str:
     """Remove comments and div fences; code stays."""
-    parts = split_fences(text)
     cleaned = (
-        piece if is_code else join_blank_lines(_COMMENT.sub("", _FENCE_LINE.sub("", piece))) for is_code, piece in parts
+        piece if is_code else join_blank_lines(without_comments(_FENCE_LINE.sub("", piece)))
+        for is_code, piece in split_fences(text)
     )
     return "".join(cleaned).strip("\n")
 

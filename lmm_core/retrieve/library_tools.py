@@ -81,7 +81,7 @@ async def outline(
     """List documents and their sections in reading order, with their names, titles, places
     and summaries."""
     material = await library.material()
-    roots = [find_document(document, material)] if document.strip() else material.documents
+    roots = [find_section(document, material)] if document.strip() else material.documents
     sections = [section for root in roots for section in root.walk() if section.depth <= level]
     entries = list(map(_section_entry, sections))
     return {**in_parts("sections", entries, part), "types": dict(sorted(material.types.items()))}
@@ -336,15 +336,6 @@ def find_section(name: str, material: Material) -> Section:
     raise ToolError(
         f"there is no {kind} {name!r:.{NAME}}. {_suggest_similar(reference, sections)} {types_there(material)}"
     )
-
-
-def find_document(name: str, material: Material) -> Section:
-    """Return a document by its name or its file's. Raise ToolError if there is none."""
-    for document in material.documents:
-        if name.strip() in (document.docid, document.source, printable(document.docid)):
-            return document
-    near = _suggest_similar(name, list(material.walk()))
-    raise ToolError(f"there is no document {name!r:.{NAME}} in the collection. {near} {types_there(material)}")
 
 
 def find_passages(name: str, material: Material) -> list[Passage]:

@@ -189,15 +189,6 @@ def _key_of(under: str) -> str:
     return "section_path" if under.replace(".", "").isdigit() else "source"
 
 
-class UnknownPlace(RetrieveError):
-    """A section or file that is not in the index."""
-
-    def __init__(self, under: str) -> None:
-        is_file = _key_of(under) == "source"
-        hint = ". Give its path from the project's folder." if is_file else ""
-        super().__init__(f"there is no {'file' if is_file else 'section'} {under} in the index{hint}")
-
-
 async def search_spans(
     libraries: Sequence[Library],
     text: str,
@@ -226,7 +217,9 @@ async def search_points(
     """Return the best points with summaries, and best spans as `passage` in the payload; see `search_spans`."""
     best = spread_spans(await search_spans([library], text, limit, warn, type=type, under=under))
     if under and not best and under not in library.store.facet(library.collection, _key_of(under)):
-        raise UnknownPlace(under)
+        is_file = _key_of(under) == "source"
+        hint = ". Give its path from the project's folder." if is_file else ""
+        raise RetrieveError(f"there is no {'file' if is_file else 'section'} {under} in the index{hint}")
     ids = list(best)[:limit]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
     return [

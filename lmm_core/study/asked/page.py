@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -18,13 +18,12 @@ from ...retrieve.library import Library
 from ...retrieve.search import Retriever
 from ..outline import course_title
 from .grouping import FEWEST, QuestionGroup
-from .proposals import group_failures
+from .proposals import group_failures, quoted_line
 from .recordings import Outcome, RecordedTurn, found_sections, is_failure
 
 SHOWN = 40  # groups of a list
 EXAMPLES = 6  # other questions of a group
 NEAREST = 3  # sections of a group
-LONGEST = 300  # characters shown of a question or comment
 
 
 @dataclass(frozen=True)
@@ -114,8 +113,14 @@ async def make_overview(
         small=sum(group.size < fewest for group in (*failures, *subjects)),
         fewest=fewest,
         sections=tuple(shown.values()),
-        comments=tuple(Comment(shorten(turn.comment), turn.thumb) for turn in reversed(turns) if turn.comment.strip()),
+        comments=tuple(
+            Comment(quoted_line(turn.comment), turn.thumb) for turn in reversed(turns) if turn.comment.strip()
+        ),
     )
+
+
+def _comments(turns: Sequence[RecordedTurn]) -> Iterator[Comment]:
+    return (Comment(quoted_line(turn.comment), turn.thumb) for turn in reversed(turns) if turn.comment.strip())
 
 
 def _title(section: Section) -> str:
@@ -134,10 +139,10 @@ async def _show(
         votes = _recorded_votes(group, sections) or await _searched_votes(library, group)
         best = sorted(votes, key=lambda address: (-votes[address], address))
         near = tuple(sections[address] for address in best if address in sections)[:NEAREST]
-        others = dict.fromkeys(shorten(turn.question) for turn in group.turns)
-        others.pop(shorten(group.name))
+        others = dict.fromkeys(quoted_line(turn.question) for turn in group.turns)
+        others.pop(quoted_line(group.name))
         failed = sum(map(is_failure, group.turns))
-        name, conversations = shorten(group.name), _count_conversations(group.turns)
+        name, conversations = quoted_line(group.name), _count_conversations(group.turns)
         shown.append(ShownGroup(name, tuple(others)[:EXAMPLES], len(group.turns), conversations, failed, near))
     return tuple(shown)
 
@@ -155,12 +160,6 @@ def _recorded_votes(group: QuestionGroup, sections: Mapping[str, ShownSection]) 
 async def _searched_votes(library: Library, group: QuestionGroup) -> dict[str, float]:
     ranked = (await Retriever(library).retrieve(group.name)).sections
     return {section_address(hit.section): hit.score for hit in ranked}
-
-
-def shorten(text: str) -> str:
-    """Return a student's text on one line, truncated."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 # Page

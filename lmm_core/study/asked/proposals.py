@@ -13,7 +13,7 @@ from typing import Literal
 from ...errors import LmmError
 from ...indexing.chunks import anchor_of, titles_paths
 from ...indexing.passages import Key, Material, Section, section_address
-from ...logging import LoggerBase, counted, in_file, printable, report_failure
+from ...logging import LoggerBase, counted, in_file, one_line, printable, report_failure
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, is_notebook, read_markdown, write_markdown
 from ...markdown.parse import parse_markdown_text
@@ -34,7 +34,7 @@ ANSWERED = 0.5  # share of a group's answered questions from which the notes ans
 SHARED = 1 / 3  # share of a group's questions that contain a word of its subject
 SEARCHED = 20  # questions of a group to search for
 NEIGHBOURS, QUESTIONS = 3, 3  # sections named in a request, questions proposed for a section
-QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
+QUOTED, MOST_CHARACTERS, WORDS = 6, 300, 8  # questions in a request, characters of each, and words
 OPENING, CLOSING = "<asked>", "</asked>"
 
 ProposalKind = Literal["edit", "section", "questions"]  # change a section, write one, or annotate one
@@ -243,8 +243,7 @@ def quoted_questions(turns: Iterable[RecordedTurn]) -> tuple[str, ...]:
 
 def quoted_line(text: str) -> str:
     """Return a student's text on one line, without control characters, truncated."""
-    line = " ".join(printable(text.encode("utf-8", "replace").decode("utf-8")).split())
-    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1].rstrip() + "…"
+    return one_line(" ".join(printable(text).split()), MOST_CHARACTERS)
 
 
 def edit_request(

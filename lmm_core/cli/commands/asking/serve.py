@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +20,14 @@ from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.tables import TOKEN_VARIABLE
+from ....study.outline import course_title
 from ...arguments import LOOPBACK, json_option, needs_extra, searched_project
 from ...reports import print_json, warn
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from ....serving.answers import ServedModels
     from ....serving.page import ServedSite
-    from ....settings.tables import ServeOptions
 
 
 @click.group(invoke_without_command=True, subcommand_metavar="[token add|list|revoke]")
@@ -75,18 +75,19 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
     from uvicorn import Server
 
     from ....serving.access import SITE
+    from ....serving.answers import ServedModels
+    from ....serving.log import Log
     from ....serving.page import with_our_texts
     from ....serving.recorder import describe_recording
     from ....serving.server import address_of, listen, run_workers, server_config
-    from ....study.outline import course_title
 
-    models = _served_models(project, model)
+    models = ServedModels(model, project.serve.concurrency, Log(_say))
     by = models.check(project)
     size, language = asyncio.run(_read_size(Library(project, models, project.serve.patience)))
-    project = replace(
-        project, serve=_shared(with_our_texts(project.serve, language, course_title(project.root)), workers)
-    )
-    maker = _AppMaker(project, host, model, token, _site(project.root), workers > 1)
+    options = with_our_texts(project.serve, language, course_title(project.root))
+    options = replace(options, concurrency=-(-options.concurrency // workers))
+    site = _site(project.root)
+    make_app = partial(_make_app, replace(project, serve=options), host, model, token, site, workers > 1)
     try:
         listening = listen(host, port)
     except OSError as error:
@@ -94,42 +95,28 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
         raise click.ClickException(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
         _say(size)
-        _say(describe_recording(project.serve))
-        _say(f"the site in {maker.site.folder}, at {SITE}/" if maker.site else "no site: lmm course publishes one")
+        _say(describe_recording(options))
+        _say(f"the site in {site.folder}, at {SITE}/" if site else "no site: lmm course publishes one")
         _say(f"{by}; at {address_of(listening)}{f'; {workers} workers' if workers > 1 else ''}")
         if workers > 1:
-            run_workers(server_config(maker, workers), listening)
+            run_workers(server_config(make_app, workers), listening)
         else:
-            Server(server_config(maker())).run(sockets=[listening])
+            Server(server_config(make_app())).run(sockets=[listening])
 
 
-def _shared(options: ServeOptions, workers: int) -> ServeOptions:
-    return replace(options, concurrency=-(-options.concurrency // workers))
+def _make_app(project: Project, host: str, model: str, token: str, site: ServedSite | None, is_worker: bool) -> ASGIApp:
+    """Return the application, in each worker."""
+    from ....course.site import STYLE
+    from ....quarto.extension import box_files as files_of_box
+    from ....serving.app import Served
+    from ....serving.log import Log
+    from ....serving.page import box_files
+    from ....serving.server import end_with_parent
 
-
-@dataclass(frozen=True)
-class _AppMaker:
-    """Makes the application in each worker."""
-
-    project: Project
-    host: str
-    model: str
-    token: str
-    site: ServedSite | None
-    is_worker: bool
-
-    def __call__(self) -> ASGIApp:
-        from ....course.site import STYLE
-        from ....quarto.extension import box_files as files_of_box
-        from ....serving.app import Served
-        from ....serving.log import Log
-        from ....serving.page import box_files
-        from ....serving.server import end_with_parent
-
-        if self.is_worker:
-            end_with_parent()
-        files = box_files(files_of_box(), STYLE)
-        return Served(self.project, self.host, self.model, self.token, files, self.site).make_app(Log(_say))
+    if is_worker:
+        end_with_parent()
+    files = box_files(files_of_box(), STYLE)
+    return Served(project, host, model, token, files, site).make_app(Log(_say))
 
 
 def _site(root: Path) -> ServedSite | None:
@@ -140,13 +127,6 @@ def _site(root: Path) -> ServedSite | None:
 
     folder = root / output_dir(root)
     return ServedSite(folder, ASK_FOLDER) if is_published(folder) else None
-
-
-def _served_models(project: Project, model: str) -> ServedModels:
-    from ....serving.answers import ServedModels
-    from ....serving.log import Log
-
-    return ServedModels(model, project.serve.concurrency, Log(_say))
 
 
 async def _read_size(library: Library) -> tuple[str, str]:

@@ -124,7 +124,9 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     output = output or (Path(f"{name}.apkg") if form == "anki" else None)
     if output is not None:
         check_written(output, files, FORMS[form])
-    material = _read(files, project, logger) if paths else _read_index(project, logger)
+    material = (
+        _read(files, project, logger) if paths else with_library(project, Models(warn=warn), Library.material, logger)
+    )
     if material is None:
         sys.exit(1)
     if deck := make_cards(material):
@@ -165,13 +167,6 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
     return build_material(points, reading_order(project))
 
 
-def _read_index(project: Project, logger: ReportPrinter) -> Material | None:
-    async def work(library: Library) -> Material:
-        return await library.material()
-
-    return with_library(project, Models(warn=warn), work, logger)
-
-
 def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
     try:
         if form == "anki":
@@ -179,19 +174,12 @@ def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Pa
             _write_package(deck, name, output, root)
         else:
             text = cards_to_csv(deck) if form == "csv" else cards_to_markdown(deck, name)
-            _save(text, output)
+            write_output(output, text.encode("utf-8")) if output is not None else put(text)
     except OSError as error:
         logger.error(f"{output or 'standard output'}: {error.strerror or error}")
         return
     if output is not None:
         say(f"{output}: {_count(deck)}", err=True)
-
-
-def _save(text: str, output: Path | None) -> None:
-    if output is not None:
-        write_output(output, text.encode("utf-8"))
-    else:
-        put(text)
 
 
 def _write_package(deck: list[Card], name: str, output: Path, root: Path) -> None:
