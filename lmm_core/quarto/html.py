@@ -26,7 +26,7 @@ def strip_tags(source: str) -> str:
         for mark in _MARKS:
             source = source.replace(mark, " ")
         pieces = _TAG.split(source)
-        sentences = [value for tag in pieces[1::2] if "=" in tag for value in _sentences(tag)]
+        sentences = [value for tag in dict.fromkeys(pieces[1::2]) if "=" in tag for value in _sentences(tag)]
         source = unescape_html("\n".join([" ".join(pieces[::2]), *sentences]))
     return source
 

@@ -232,12 +232,12 @@ def _merge_spans(spans: Sequence[Span]) -> str:
 
 
 def _source_text(source: CitedSource) -> str:
-    """Return a source's text in its mark, under a line with number, titles and types.
+    """Return a source's text in its numbered tag, under a line with titles and types.
 
     Its place takes tokens, and is added to the answer by number."""
     types = f" ({', '.join(map(_line, source.types))})" if source.types else ""
     titles = " > ".join(map(_line, source.titles)) or _line(source.source)
-    return enclose("source", f"[{source.number}] {titles}{types}\n\n{source.text}", source.number)
+    return enclose("source", f"{titles}{types}\n\n{source.text}", source.number)
 
 
 def _line(text: str) -> str:

@@ -133,7 +133,7 @@ def test_an_answer_that_broke_off_and_came_anew_is_shown_whole():
 
 
 def test_no_part_of_the_prompt_is_shown():
-    for echo in ('\n<source n="2">\n[2] Leverage', "\n</notes>\n\nWhat else?", " <|im_end|>\n"):
+    for echo in ('\n<source n="2">\nLeverage', "\n</notes>\n\nWhat else?", " <|im_end|>\n"):
         with pytest.raises(BrokenAnswer) as error:
             asked("What is a residual?", model=Speller("It is a distance [1]." + echo))
         assert error.value.answer.text == "It is a distance [1]."

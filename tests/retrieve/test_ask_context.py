@@ -91,7 +91,7 @@ def test_exercises_come_where_they_were_hit_and_not_with_their_section():
 def test_a_source_is_headed_by_its_titles():
     made = material(BOOK)
     context = build_context(found(made, [passage(made, "second text")]), 1000, words, whole=False)
-    assert context.text.startswith('<source n="1">\n[1] Book > Residuals > Plots\n\nThe second text has plots.')
+    assert context.text.startswith('<source n="1">\nBook > Residuals > Plots\n\nThe second text has plots.')
     (source,) = context.sources
     assert (source.number, source.place, source.anchor, source.path) == (1, "a.md:11", "plots", "1.1")
 
