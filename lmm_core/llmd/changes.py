@@ -177,14 +177,12 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 
 def _new_mission(llmd: Llmd, mission: str | None, replacement: Replacement) -> str:
     """Return the mission of a replacement. mission: by the one before. Raise LlmdError if it does not fit."""
-    before = mission or (llmd.parts[MISSION].text if MISSION in llmd.parts else "")
+    before = mission if mission is not None else llmd.parts[MISSION].text if MISSION in llmd.parts else ""
     search, new = plain_mission("\n".join(replacement.search)), plain_mission("\n".join(replacement.replace))
     lines, search_lines = before.split("\n"), search.split("\n")
     if _normalized(lines) != _normalized(search_lines):
         difference = _diff(lines, search_lines)
         raise LlmdError(f"SEARCH_MISSION differs from the mission: repeat all of it\n{difference}")
-    if not new:
-        raise LlmdError("the new mission is empty")
     return new
 
 

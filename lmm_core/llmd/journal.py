@@ -135,11 +135,9 @@ class Journal:
         ]
 
     def undo(self, applied: Applied) -> None:
-        """Restore the files, keeping text appended to the document.
+        """Restore the files (see `changed_since`), keeping text appended to the document.
 
-        Raise LlmdError if a file changed since, and OSError, after which the next run continues."""
-        if changed := self.changed_since(applied):
-            raise LlmdError(f"{changed[0][0]}: changed since, so nothing was undone")
+        Raise LlmdError for a link, and OSError, after which the next run continues."""
         _write(replace(applied, changes=tuple(map(self._with_end, applied.changes))), self.done)
         self._rename(self.done, self.open)
         self._undo()

@@ -51,17 +51,6 @@ class Address:
     here: bool
 
 
-def read_host(text: str) -> str:
-    """Return a normalized host: lower case, without final dot and port 443. Raise TrustError unless HOST or
-    HOST:PORT."""
-    if not text.isascii():
-        raise TrustError(f"a host has to be written in ASCII{_ascii_form(text)}")
-    parsed = re.fullmatch(_HOST_AND_PORT, text)
-    if not parsed:
-        raise TrustError("write only the host, like api.groq.com or api.groq.com:8443, without https://, path and @")
-    return _with_port(_host(parsed[1]), parsed[2], _HTTPS)
-
-
 def address_of(url: str) -> Address:
     """Return the server of a URL. Raise TrustError if the URL is ambiguous."""
     parsed = re.fullmatch(_ADDRESS, url)
@@ -99,14 +88,6 @@ def _with_port(host: str, port: str | None, usual: int) -> str:
     if port is not None and not 0 < int(port) < 65536:
         raise TrustError("a port is a number from 1 to 65535")
     return host if port is None or int(port) == usual else f"{host}:{int(port)}"
-
-
-def _ascii_form(host: str) -> str:
-    """Return a hint with the ASCII form, which exposes lookalikes."""
-    try:
-        return f": if you mean it, write {host.encode('idna').decode('ascii')}"
-    except UnicodeError:
-        return ""
 
 
 def is_address(url: str) -> bool:
@@ -168,41 +149,29 @@ def doubt_environment(otherwise: str = "", variables: Collection[str] = _ROUTES)
 TRUST_VARIABLE = "LMM_TRUST"
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Pair:
-    """A host (with its port unless 443) and a variable whose key it may get."""
-
-    host: str
-    variable: str
-
-    @property
-    def setting(self) -> str:
-        """Return LMM_TRUST extended by this pair."""
-        pairs = [*read_trust_variable(), self]
-        return f'{TRUST_VARIABLE}="{", ".join(f"{pair.host} {pair.variable}" for pair in pairs)}"'
-
-
-def read_pair(host: str, variable: str) -> Pair:
-    """Parse a pair. Raise TrustError, without repeating the text, which may be a key."""
-    if not re.fullmatch(_VARIABLE, variable):
-        raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
-    return Pair(read_host(host), variable)
-
-
-def read_trust_variable() -> list[Pair]:
-    """Parse LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`.
+def read_trust_variable() -> list[str]:
+    """Return the pairs in LMM_TRUST (`HOST VARIABLE, HOST VARIABLE`), with normalized hosts.
 
     Raise TrustError with the number of a wrong pair; its text may be a key."""
     pairs = []
     for number, text in enumerate(os.environ.get(TRUST_VARIABLE, "").split(","), 1):
-        words = text.split()
         try:
-            if len(words) not in (0, 2):
-                raise TrustError("write a host and a variable: HOST VARIABLE, HOST VARIABLE")
-            pairs += [read_pair(*words)] if words else []
+            pairs += [_read_pair(*words)] if (words := text.split()) else []
         except TrustError as error:
             raise TrustError(f"{TRUST_VARIABLE}, pair {number}: {error}") from None
     return pairs
+
+
+def _read_pair(host: str, *variables: str) -> str:
+    """Return a pair with its host in lower case, without final dot and port 443. Raise TrustError."""
+    if len(variables) != 1:
+        raise TrustError("write a host and a variable: HOST VARIABLE, HOST VARIABLE")
+    if not re.fullmatch(_VARIABLE, variables[0]):
+        raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
+    parsed = re.fullmatch(_HOST_AND_PORT, host)
+    if not parsed:
+        raise TrustError("write only the host, like api.groq.com or api.groq.com:8443, without https://, path and @")
+    return f"{_with_port(_host(parsed[1]), parsed[2], _HTTPS)} {variables[0]}"
 
 
 def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
@@ -220,13 +189,12 @@ def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), 
         if address.scheme != "https":
             unsafe = f"the key in {variable} is not sent to {address.host} unencrypted, as {file} asks"
             return f"{unsafe}: use https://{otherwise}"
-        pair = read_pair(address.host, variable)
-        if pair in read_trust_variable():
-            return ""
-        setting = pair.setting
+        pair, trusted = f"{address.host} {variable}", read_trust_variable()
     except TrustError as error:
         return f"the key in {variable} is not sent to the server that {file} names: {error}"
+    if pair in trusted:
+        return ""
     return (
-        f"the key in {variable} is not sent to {pair.host}, which {file} names: "
-        f"if that server may have it, set in the environment of this machine: {setting}"
+        f"the key in {variable} is not sent to {address.host}, which {file} names: if that server may have it, "
+        f'set in the environment of this machine: {TRUST_VARIABLE}="{", ".join([*trusted, pair])}"'
     )

@@ -48,25 +48,23 @@ class Models:
 
     def annotator(self, project: Project) -> Annotator:
         """Return the annotator, with the minor model. Raise ModelError."""
-        from ..models.annotators.annotator import LazyAnnotator
-
         name = self.name(project, "minor")
         if name.source == STAND_IN:
             from ..models.annotators.extractive import ExtractiveAnnotator
 
             return ExtractiveAnnotator()
 
-        def open_annotator() -> Annotator:
-            from ..models.annotators.model_annotator import ModelAnnotator
+        from ..models.annotators.model_annotator import ModelAnnotator
 
+        def open_asker() -> Asker:
             asker, source = self.asker(project, "minor"), self.source(project, name)
             if not source.local and name not in self._announced:
                 self._announced.add(name)
                 address = shown_address(source.base_url)
                 ConsoleLogger().info(f"annotating with {name}: what is annotated is sent to {address}")
-            return ModelAnnotator(asker, project.templates)
+            return asker
 
-        return LazyAnnotator(str(name), open_annotator)
+        return ModelAnnotator(str(name), open_asker, project.templates)
 
     def asker(self, project: Project, role: str) -> Asker:
         """Return a chat model with its cache. Raise ModelError without one, or without its key."""

@@ -96,7 +96,6 @@ class QdrantStore(VectorStore):
         self._specs: dict[str, VectorSpec] = {}
         self._key = key
         self._place = f"on {source.address}" if source else place
-        self._closed = False
 
     # Collections
 
@@ -106,8 +105,7 @@ class QdrantStore(VectorStore):
     def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         from qdrant_client import models
 
-        if self._is_there(name):
-            raise StoreError(f"There is already a collection {name!r} {self._place}.")
+        checked_name(name)
         plain_metadata = json.loads(json.dumps(dict(metadata)))
         vectors: dict[str, Any] = self._vectors(spec)
         self._ask(lambda: self._client.create_collection(name, metadata=plain_metadata, **vectors), again=False)
@@ -242,13 +240,11 @@ class QdrantStore(VectorStore):
 
     def close(self) -> None:
         """Close all connections; collections in memory are lost."""
-        if not self._closed:
-            self._closed = True
-            self._client.close()
+        self._client.close()
 
     def _spec(self, name: str) -> VectorSpec:
         """Return a collection's vectors. Raise StoreError if it does not exist."""
-        if self._closed or name not in self._specs:
+        if name not in self._specs:
             if not self._is_there(name):
                 raise StoreError(f"There is no collection {name!r} {self._place}.")
             info = self._ask(lambda: self._client.get_collection(name))
@@ -259,16 +255,14 @@ class QdrantStore(VectorStore):
 
     def _ask(self, request: Callable[[], Result], again: bool = True) -> Result:
         """Return a request's result. Raise StoreError. again: retry transient failures."""
-        if self._closed:
-            raise StoreError(f"The index {self._place} was closed: open it again.")
-        for wait in (*(WAITS if again else ()), None):
+        waits = [*WAITS] if again else []
+        while True:
             try:
                 return request()
             except client_errors() as error:
-                if wait is None or not may_pass(error):
+                if not waits or not may_pass(error):
                     raise self._error_for_user(error) from None  # not chained: a server may have repeated our key
-                time.sleep(max(wait, min(float(getattr(error, "retry_after_s", 0)), LONGEST_WAIT)))
-        raise AssertionError("the last attempt returns or raises")
+                time.sleep(max(waits.pop(0), min(float(getattr(error, "retry_after_s", 0)), LONGEST_WAIT)))
 
     def _error_for_user(self, error: Exception) -> StoreError:
         """Return an error for the user, without the key."""

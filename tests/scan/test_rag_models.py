@@ -145,7 +145,7 @@ replies = words | (mappings | annotations).map(json.dumps)
 
 @given(replies, SPELLINGS)
 def test_no_reply_of_a_model_changes_the_text(reply, spelling):
-    annotator = ModelAnnotator(Asker(Sayer(reply)))
+    annotator = ModelAnnotator("test/m", lambda: Asker(Sayer(reply)))
     made = annotate(SHORT, annotator, spelling=spelling)
     assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(SHORT))
     assert annotate(made, annotator, spelling=spelling) == made

@@ -1,10 +1,9 @@
-"""Define the annotator protocol, and the annotators that load nothing."""
+"""Define the annotator protocol, and a placeholder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from ...errors import ReplyError
@@ -77,25 +76,3 @@ class UnaskedAnnotator(Annotator):
 
     async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         return Annotation(["?"], "?")
-
-
-@dataclass
-class LazyAnnotator(Annotator):
-    """An annotator that `make` creates on first use, because loading a model is slow. `make` may raise ModelError."""
-
-    name: str
-    make: Callable[[], Annotator]
-
-    @cached_property
-    def _annotator(self) -> Annotator:
-        return self.make()
-
-    async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
-        return await self._annotator.annotate(section, keys, instead)
-
-    def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
-        return self._annotator.cost(section, keys)
-
-    async def close(self) -> None:
-        if "_annotator" in vars(self):
-            await self._annotator.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ...errors import CutOffError, ModelError, ReplyError
 from ..chat import Asker, ChatMessage, Request
@@ -16,11 +17,18 @@ MOST_REPEATED = 1_000  # characters of a bad reply in the retry
 
 
 class ModelAnnotator:
-    """The annotator with a chat model. own: custom templates by prompt name."""
+    """The annotator with a chat model.
 
-    def __init__(self, asker: Asker, own: Mapping[str, str] = NOTHING_OWN) -> None:
-        self.asker, self.own = asker, own
-        self.name = asker.model.name
+    name: `source/model`
+    open_asker: opens the model on first use, because that is slow; may raise ModelError
+    own: custom templates by prompt name"""
+
+    def __init__(self, name: str, open_asker: Callable[[], Asker], own: Mapping[str, str] = NOTHING_OWN) -> None:
+        self.name, self._open_asker, self.own = name, open_asker, own
+
+    @cached_property
+    def _asker(self) -> Asker:
+        return self._open_asker()
 
     async def annotate(self, section: AnnotatorSection, keys: Sequence[str], instead: str = "") -> Annotation:
         """See `Annotator`. Bad parts are requested once more, with the reasons."""
@@ -47,7 +55,7 @@ class ModelAnnotator:
             return checked
 
         try:
-            return await self.asker.ask(request, read)
+            return await self._asker.ask(request, read)
         except _NothingGood as error:
             return error.checked
         except CutOffError as error:
@@ -59,7 +67,8 @@ class ModelAnnotator:
         return count_tokens(make_request(section, keys, own=self.own).text)
 
     async def close(self) -> None:
-        await self.asker.close()
+        if "_asker" in vars(self):
+            await self._asker.close()
 
 
 class _NothingGood(ReplyError):

@@ -25,10 +25,6 @@ class Sparse:
     indices: list[int]
     values: list[float]
 
-    def __reduce__(self) -> tuple[type[Sparse], tuple[list[int], list[float]]]:
-        """Pickle faster than a dataclass with slots."""
-        return Sparse, (self.indices, self.values)
-
 
 @runtime_checkable
 class Embedder(Protocol):

@@ -245,9 +245,7 @@ class OpenAIChat:
             await client.close()
 
     def _explain(self, error: APIError) -> ModelError:
-        explained = explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
-        mend = _mend(error)
-        return ModelError(f"{explained}: {mend}", explained.stop) if mend else explained
+        return explain(error, self.name, self._source, self._key, self._limits.timeout, self._answered)
 
     def _without_key(self, text: str) -> str:
         return without_key(text, self._key)
@@ -265,17 +263,3 @@ def _describe_content(completion: Any, reply: Reply) -> str:
     if reply.calls:
         return " but called a tool, of which it has none"
     return ": it sent nothing but its thoughts" if _thought_in(completion) else ""
-
-
-def _mend(error: APIError) -> str:
-    """Return the user's remedy for an error, or ""."""
-    import openai
-
-    if isinstance(error, openai.APITimeoutError):
-        return "allow it more (timeout in config.toml), or send it fewer requests at a time (max_concurrency)"
-    if is_too_long(error):
-        return (
-            "send less (context_tokens under [major] in config.toml for chats, edits and answers; more headings for "
-            "annotations), or start the server with a larger context"
-        )
-    return ""

@@ -107,7 +107,8 @@ def explain(
     if isinstance(error.__cause__, ModelError):  # from `_check_request`; some client versions wrap it
         return error.__cause__
     if isinstance(error, openai.APITimeoutError):
-        return ModelError(f"{name}: the server has not answered within {timeout:g} s")
+        remedy = "allow it more (timeout in config.toml), or send it fewer requests at a time (max_concurrency)"
+        return ModelError(f"{name}: the server has not answered within {timeout:g} s: {remedy}")
     if isinstance(error, openai.APIConnectionError):
         running = "Is the server running?"
         doubt = running if source.local else doubt_environment(running)
@@ -122,7 +123,11 @@ def explain(
     if status == 404:
         return ModelError(f"{name}: there is no such model or address at {address} (404): {message}", stop=True)
     if is_too_long(error):
-        return ModelError(f"{name}: the request is too long for the model ({message})")
+        return ModelError(
+            f"{name}: the request is too long for the model ({message}): send less (context_tokens under [major] in "
+            "config.toml for chats, edits and answers; more headings for annotations), or start the server with a "
+            "larger context"
+        )
     return ModelError(f"{name}: the server reports error {status}: {message}", stop=error.code == "insufficient_quota")
 
 

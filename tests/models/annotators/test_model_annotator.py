@@ -82,7 +82,7 @@ def annotator_of(server, cache=None):
     chat = OpenAIChat(
         ModelName("test", "m"), ModelSource("test", server.url, "TEST_API_KEY"), ModelOptions(max_retries=0)
     )
-    return ModelAnnotator(Asker(chat, cache))
+    return ModelAnnotator(chat.name, lambda: Asker(chat, cache))
 
 
 def annotation(annotator, section, wanted=BOTH, instead=""):
