@@ -39,7 +39,7 @@ COMMANDS = {
 }  # fmt: skip
 PACKAGES = {"lmm_core": "lmm_core", "lmm_filters": "filters"}  # each with its folder
 # Imported late by the commands, since they take long. (Of the quick tests, no command asks a Qdrant server.)
-LIBRARIES = ("openai", "openai.types.chat", "qdrant_edge", "panflute", "pydantic", "psutil", "httpx")
+LIBRARIES = ("openai", "openai.types.chat", "qdrant_edge", "panflute", "pydantic_settings", "psutil", "httpx")
 
 # Nothing but built-in modules: this is what each start of a command costs. Python's own variables
 # and the locale decide how Python starts, so that with others the real command is run.

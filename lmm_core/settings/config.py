@@ -19,8 +19,9 @@ from dataclasses import MISSING, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ..arguments import keys_of
 from ..errors import ConfigError, FolderError, ModelError, OutputError
@@ -35,15 +36,15 @@ from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, section_k
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
 
 
-class ConfigSettings(BaseModel, ConfigTables):  # type: ignore[misc]  # one frozen, the other not
-    """The settings of LM markdown and of LM markdown for education.
+class ConfigSettings(BaseSettings, ConfigTables):  # type: ignore[misc]  # one frozen, the other not
+    """The settings of LM markdown and of LM markdown for education, and a `BaseSettings` as there.
 
     The tables are arguments: dictionaries, whose texts are converted ('5' to 5), or objects; `storage` also as
     `":memory:"`, LocalStorage or RemoteSource. Missing keys come from the `config.toml` of the working folder's
     project (`_file` names another), then from the environment, then from the defaults. Raise ConfigError with all
     problems."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = SettingsConfigDict(case_sensitive=True, validate_default=False)
     sources: dict[str, ModelSource] = {}
 
     def __init__(self, _file: Path | None = None, **values: Any) -> None:
@@ -57,6 +58,15 @@ class ConfigSettings(BaseModel, ConfigTables):  # type: ignore[misc]  # one froz
         _check_folder(layers)
         if layers.problems:
             raise ConfigError("\n".join(dict.fromkeys(layers.problems)))
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
+        """Return the arguments alone: layers are merged already, with origins for messages and trust."""
+        return (init_settings,)
 
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:

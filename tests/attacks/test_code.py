@@ -12,7 +12,7 @@ from tests.quarto_scripts import add_extension, command_of
 HARM = "open('ran', 'w')\nraise SystemExit\n"
 # Modules that the program and the processes that it starts import.
 NAMES = ["multiprocessing", "encodings", "click", "yaml", "site", "sitecustomize", "lmm_core", "lmm_filters", "json", "re",
-         "panflute", "qdrant_edge", "pydantic", "psutil", "typing", "glob", "runpy", "shutil"]  # fmt: skip
+         "panflute", "qdrant_edge", "pydantic_settings", "psutil", "typing", "glob", "runpy", "shutil"]  # fmt: skip
 PROSE = "A residual is the vertical distance between a point and the line.\n\n"
 
 
