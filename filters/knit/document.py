@@ -12,7 +12,7 @@ from lmm_core.markdown.metadata.keys import DECIDING
 from lmm_core.markdown.tree import blocks_to_tree, node_block
 from lmm_core.markdown.visibility import RAG_ONLY, verdicts
 from lmm_core.scan.check.mistakes import report_mistakes
-from lmm_core.scan.header import report_broken_edits
+from lmm_core.scan.header import report_broken_edits, report_errors
 from lmm_core.scan.knit import find_unclosed_div, knit
 
 from ..pandoc.document import FilterDocument, FilterOutput, require_places
@@ -49,6 +49,7 @@ def _knit_source(document: FilterDocument) -> FilterOutput:
     ast = as_divs(document, _hidden_as_divs(document)) if is_closed else None
     if ast is None:
         return _knit_as_text(document)
+    report_errors(document.blocks, document.logger)
     report_dangling(document)
     return _knit_ast(document, ast)
 

@@ -13,19 +13,17 @@ from ..files.walk import is_inside
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import (
     Block,
-    ErrorBlock,
     HeaderBlock,
     MetadataBlock,
     TextBlock,
     header_content,
     serialize_blocks,
-    source_line,
 )
-from ..markdown.divs import find_parts
 from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
 from ..quarto.ask_box.material import RUN, PageConditions
+from ..scan.check.document import CheckedDocument
 from ..scan.knit import knit
 from ..settings.project import Project
 from ..settings.quarto_inputs import INCLUDE, named_in
@@ -82,13 +80,7 @@ def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], 
 
 
 def _check_metadata(blocks: Sequence[Block]) -> None:
-    lines = [block.line for block in blocks if isinstance(block, ErrorBlock)]
-    for block in blocks:
-        if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
-            first = source_line(block)
-            parts = [part for part in find_parts(block.source) if part.error]
-            lines += [first + block.source.count("\n", 0, part.start) for part in parts]
-    if lines:
+    if lines := [error.line for error in CheckedDocument(blocks).find_errors()]:
         raise RenderError(f"line {min(lines)}: this metadata block cannot be read, so what it leaves out is not known")
 
 

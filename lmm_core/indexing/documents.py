@@ -24,6 +24,7 @@ from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
 from ..scan.check.mistakes import report_mistakes
 from ..scan.documents.document import docid_in, docid_of, project_of, reporting
+from ..scan.header import report_errors
 from ..settings.models import Models
 from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import quarto_language
@@ -201,6 +202,7 @@ def encode_document(
     blocks = parse_markdown_text(file.text, problems)
     for problem in problems:
         located.warning(problem.message, problem.line)
+    report_errors(blocks, located)
     report_refused(blocks, located)
     own = project_of(blocks, project, located)
     report_mistakes(blocks, (own or project).rules, located)

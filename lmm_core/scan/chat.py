@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import MarkdownError, ModelError
+from ..errors import ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MetadataBlock, blank
 from ..markdown.edits import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, Request
-from .header import report_broken_edits
 from .record import CHAT_KEY, QUESTION, Entry, pending_messages
 from .requests import (
     BlockQuestion,
@@ -69,8 +68,6 @@ class ChatRun(ModelRun[Chat]):
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the chats with pending messages."""
-        if report_broken_edits(blocks, self.logger):
-            return
         originals = restore_originals(blocks)
         for node in traverse(blocks_to_tree(originals.blocks)):
             for block in node.metadata:
@@ -117,17 +114,13 @@ class ChatRun(ModelRun[Chat]):
         block_of = find_blocks(blocks, self.open, CHAT_KEY)
         chats = {id(block_of[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in block_of}
         self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in block_of]
-        answered = [self._write_answer(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
+        answered = [_with_answer(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
         return settle_safely(blocks, answered)
 
-    def _write_answer(self, block: Block, chat: Chat) -> Block:
-        assert isinstance(block, MetadataBlock)
-        try:
-            return edit_block(block, {CHAT_KEY: chat.value}) or block
-        except MarkdownError as error:
-            self.logger.error(f"the answer cannot be written: {error}", block.line)
-            self.unmerged.append(chat)
-            return block
+
+def _with_answer(block: Block, chat: Chat) -> Block:
+    assert isinstance(block, MetadataBlock)
+    return edit_block(block, {CHAT_KEY: chat.value}) or block
 
 
 def _note(excerpt: PromptText) -> list[Entry]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import MarkdownError, ModelError
+from ..errors import ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     Block,
@@ -27,7 +27,6 @@ from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from ..models.chat import Asker, ChatMessage
 from .decisions import EDIT_FLOW, trailing_space
-from .header import report_broken_edits
 from .record import EDIT as EDIT_MESSAGES
 from .requests import (
     BlockQuestion,
@@ -76,8 +75,6 @@ class EditRun(ModelRun[EditRequest]):
 
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the requests; those inside a part to be edited are postponed."""
-        if report_broken_edits(blocks, self.logger):
-            return
         originals = restore_originals(blocks)
         proposed = {id(block): edit for block in blocks if (edit := read_edit(block))}
         regions = {id(block): proposed[id(region)] for block in originals.blocks
@@ -178,11 +175,7 @@ class EditRun(ModelRun[EditRequest]):
         elif not edit and not ends_blank(blocks[start - 1].source):  # a blank line will be added before the edit
             changes["above"] = trailing_space(blocks[start - 1].source)
         changes["asked"] = [digest(text) for text in edit_request.requests]
-        try:
-            blocks[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
-        except MarkdownError as error:
-            self.logger.error(f"the new version cannot be written: {error}", block.line)
-            return False
+        blocks[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
         blocks[start:end] = [region]
         return True
 

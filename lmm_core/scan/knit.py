@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
-from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     BOM,
@@ -22,7 +21,7 @@ from ..markdown.blocks import (
     serialize_blocks,
     source_line,
 )
-from ..markdown.divs import Cut, Part, cut, find_parts, has_marks, without
+from ..markdown.divs import Cut, Part, cut, has_marks, without
 from ..markdown.edits import restore_originals
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.keys import DOCUMENT_KEYS, MESSAGE_KEYS
@@ -37,14 +36,16 @@ from ..markdown.visibility import (
     parts_and_cuts,
     verdicts,
 )
+from .header import report_errors
 
 
 def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: LoggerBase | None = None) -> list[Block]:
     """Return the blocks of the notes; the header keeps the writer's keys.
 
-    Broken blocks and dangling references are reported. Pending edits show their old text.
+    Broken blocks, which are left out, and dangling references are reported. Pending edits show their old text.
     """
     rules, logger = rules or KnitRules(), logger or ConsoleLogger()
+    report_errors(blocks, logger)
     blocks = close_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
@@ -55,8 +56,8 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
         block = node_block(node)
         notes += [] if is_out else [_only_document_keys(m) for m in node.metadata if _is_documents(m)]
         if isinstance(block, ErrorBlock):
-            logger.warning("a metadata block that cannot be read is left out", block.line)
-        elif isinstance(block, TextBlock) and not is_out:
+            continue
+        if isinstance(block, TextBlock) and not is_out:
             notes.append(_knit_text(block, rules, left_out_texts, logger))
         elif block is not None and is_out:
             left_out_texts.append(block.source)
@@ -107,13 +108,7 @@ def _own_header(tree: HeadingNode) -> Block:
         return header
     drop = [key for key in header.content if key.startswith("~")]
     drop += [message.key for message in header.messages if message.key in MESSAGE_KEYS]
-    if not drop:
-        return header
-    try:
-        edited = edit_block(header, dict.fromkeys(drop, DELETED))
-    except MarkdownError:
-        return header  # flow mappings cannot be edited, but metadata is never shown
-    return edited if edited is not None else TextBlock("")
+    return edit_block(header, dict.fromkeys(drop, DELETED)) or TextBlock("") if drop else header
 
 
 def _knit_text(block: TextBlock, rules: KnitRules, left_out_texts: list[str], logger: LoggerBase) -> TextBlock:
@@ -123,10 +118,6 @@ def _knit_text(block: TextBlock, rules: KnitRules, left_out_texts: list[str], lo
     first = source_line(block)
     ranges = list(cut_with_boxes(block.source, rules))
     left_out_texts += [block.source[start:end] for start, end in ranges]
-    for part in find_parts(block.source):
-        if part.error:
-            line = first + block.source.count("\n", 0, part.start)
-            logger.warning("a metadata block that cannot be read is left out", line)
     for left_out in cuts:
         _report_more(left_out, first, logger)
     source = without(block.source, ranges)

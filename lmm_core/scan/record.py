@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MetadataBlock
 from ..markdown.edits import ASKED_KEY, EDIT_KEY, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.spelling import edit_block, settle_safely
-from .header import report_broken_edits
 
 QUESTION = frozenset({"?", "query"})
 MESSAGE = frozenset({"+", "message"})
@@ -81,8 +79,6 @@ def _entry(speaker: str, text: Any) -> Entry:
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:
     """Return the document without chats, and with `edits` without requests, unless pending."""
     logger = logger or ConsoleLogger()
-    if report_broken_edits(blocks, logger):
-        return list(blocks)
     remaining = [cleared for block in blocks if (cleared := _cleared(block, edits, logger)) is not None]
     return settle_safely(blocks, remaining)
 
@@ -96,10 +92,4 @@ def _cleared(block: Block, edits: bool, logger: LoggerBase) -> Block | None:
     elif edits:
         keys |= {message.key for message in block.messages} | {EDIT_KEY, ASKED_KEY}
     keys = {key for key in keys if key in block.content or any(message.key == key for message in block.messages)}
-    if not keys:
-        return block
-    try:
-        return edit_block(block, dict.fromkeys(keys, DELETED))
-    except MarkdownError as error:
-        logger.error(f"not cleared: {error}", block.line)
-        return block
+    return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block

@@ -18,6 +18,7 @@ from ..models.chat import Asker, ChatMessage, Request, Show, run
 from ..models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
 from ..models.validation import AnswerWatch
 from .annotations.sections import nearest_summary
+from .header import report_broken_edits
 from .knit import strip_metadata
 
 REPLY_TOKENS = 4_000  # of a request's tokens, reserved for the answer
@@ -111,6 +112,8 @@ class ModelRun(ABC, Generic[Asked]):
 
     def carry_out(self, blocks: Sequence[Block]) -> list[Block]:
         """Run all steps, close the model, and return the document."""
+        if report_broken_edits(blocks, self.logger):
+            return list(blocks)
         self.start(blocks)
         if self.open:
             run(self.ask_and_close())

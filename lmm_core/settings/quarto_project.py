@@ -197,10 +197,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 def read_yaml(file: Path) -> dict[str, Any]:
     """Return a YAML file's mapping, {} if empty. Raise QuartoError if it is unreadable or no mapping."""
     text = _read_text(file)
-    try:
-        metadata = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`
-    except ValueError as error:
-        raise QuartoError(f"{file}: cannot be read: {error}") from None
+    metadata = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`
     if metadata.error:
         raise QuartoError(f"{file}:{metadata.error_line + 1}: cannot be read: {' '.join(metadata.error.split())}")
     lines = [line.strip() for line in text.splitlines()]

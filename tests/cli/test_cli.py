@@ -94,7 +94,7 @@ def test_knit_writes_to_standard_output_or_a_folder_and_warns_of_a_slip():
     assert run("lmm knit book/a.md book/part/b.md").returncode == 2
     done = run("lmm knit book -o out")
     assert done.returncode == 0
-    assert "book/part/b.md:5: warning: unknown class 'exercises': did you mean 'exercise'?\n" in said(done)
+    assert "book/part/b.md:5: near-miss unknown class 'exercises': did you mean 'exercise'?\n" in said(done)
     assert text("out/a.md") == NOTES and "exercises" in text("out/part/b.md")
     write("book/config.toml", '[knit]\nallowed_words = ["exercises"]\n')
     assert "warning" not in said(run("lmm knit book -o out"))

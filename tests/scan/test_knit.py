@@ -43,12 +43,12 @@ def test_metadata_goes(before, after):
     assert knitted(before) == after
 
 
-def test_broken_blocks_go_with_a_warning():
+def test_broken_blocks_go_with_an_error():
     block = "::: lmm\n```yaml\na: [\n```\n:::\n\n"
     text = f"# A\n\n{block}text\n\n::: note\n\n{block}text\n:::\n"
-    assert squeezed(knitted(text)) == "# A\ntext\n::: note\ntext\n:::"
-    assert len(warnings(text)) == 2
-    assert warnings(text)[0][0] == 3
+    logger = ListLogger()
+    assert squeezed(knitted(text, None, logger)) == "# A\ntext\n::: note\ntext\n:::"
+    assert [(report.level, report.line) for report in logger.reports] == [("error", 6), ("error", 13)]
 
 
 def test_native_blocks_that_belong_to_the_document_stay_with_their_keys_alone():

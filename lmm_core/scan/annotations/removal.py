@@ -17,7 +17,6 @@ from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import take_out, with_body
 from ...markdown.tree import HeaderNode, HeadingNode, Node, blocks_to_tree, traverse
 from ..check.near_misses import line_of
-from ..header import report_broken_edits
 from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
 from .needs import MAKER
 from .sections import annotated_parts, div_title, flagged_parts
@@ -43,7 +42,7 @@ class Removal:
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
         """Return the document without annotations; blocks that have to stay are reported."""
         originals = restore_originals(blocks)
-        tree = None if report_broken_edits(blocks, self.logger) else blocks_to_tree(originals.blocks)
+        tree = blocks_to_tree(originals.blocks)
         if tree is None:
             return list(blocks)
         self._report_kept(blocks)

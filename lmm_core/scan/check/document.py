@@ -201,12 +201,7 @@ class CheckedText:
 
     def is_beside_item(self, at: int) -> bool:
         """Return True for a line not aligned with its list item's text."""
-        indent = column(self.lines[at])
-        for line in reversed(self.lines[:at] if indent else []):
-            starts = item_starts(line.expandtabs(4))
-            if starts and column(line) < indent:
-                return indent not in starts
-        return False
+        return self._item_column(at) not in (0, column(self.lines[at]))
 
 
 def column(line: str) -> int:

@@ -38,10 +38,8 @@ def find_mistakes(
 
 
 def report_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report unreadable blocks as errors, and what may be meant otherwise as warnings, except those of the parser."""
-    document = CheckedDocument(blocks)
-    report_findings(document.find_errors(), logger)
-    slips = [slip for slip in find_slips(document, rules) if not slip.message.startswith(DIV_UNDER_TEXT)]
+    """Report what may be meant otherwise as warnings, except the problems of the parser."""
+    slips = [slip for slip in find_slips(CheckedDocument(blocks), rules) if not slip.message.startswith(DIV_UNDER_TEXT)]
     report_findings(_without_duplicates(slips), logger, "warning")
 
 

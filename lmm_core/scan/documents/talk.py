@@ -29,7 +29,6 @@ from ..requests import Screen, Talk
 from .document import project_of, reporting
 from .passes import SaveTo, Work, check_save_to, save_as
 
-_ATTEMPTS = 5  # to write into a file with concurrent writers
 _GONE = "its block is gone or has changed meanwhile; what came of it"
 
 
@@ -143,7 +142,7 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
 
     Raise OSError and MarkdownError.
     """
-    for _ in range(_ATTEMPTS):
+    while True:
         text = serialize_blocks(talk.apply(parse_markdown_text(file.text)))
         try:
             if text != file.text:
@@ -153,9 +152,6 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
             return text != file.text
         except ChangedError:
             file = _load_again(file, talk, logger)
-    raise ChangedError(
-        f"{file.path}: other programs keep writing this file; the answers are in the reply cache, so run this again"
-    )
 
 
 def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> MarkdownFile:
