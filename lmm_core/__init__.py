@@ -13,7 +13,6 @@ asynchronous code. All names are in docs/api.md, and loaded on first use, so tha
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -133,23 +132,16 @@ NO_REPORTS = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 os.environ.update(NO_REPORTS | os.environ)
 
 
-def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package with lazily loaded names.
-
-    modules: the package's modules, each with its names, separated by blanks"""
-    module_of = {name: module for module, names in modules.items() for name in names.split()}
-
-    def get_name(name: str) -> Any:
-        if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f".{module_of[name]}", package), name)
-
-    return get_name, lambda: sorted(module_of)
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
-__getattr__, _documented = lazy_names(__name__, _MODULES)
+def __getattr__(name: str) -> Any:
+    """Import a documented name on first use."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
     """Return the documented names, for completion."""
-    return sorted([*_documented(), "__version__"])
+    return sorted([*_MODULE_OF, "__version__"])

@@ -6,7 +6,6 @@ import files and markdown.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import secrets
 import shutil
@@ -94,25 +93,23 @@ def import_document(path: Path, folder: str) -> ImportedDocument:
         raise MarkdownError(f"lmm import reads {', '.join(ENDINGS)}")
     if path.stat().st_size > MOST_BYTES:
         raise MarkdownError(f"larger than {MOST_BYTES >> 20} MiB, the limit of lmm import")
-    data = path.read_bytes()
     mark = f"page{secrets.token_hex(8)}x"
     remarks: tuple[str, ...] = ()
     if path.suffix.lower() == ".pdf":
-        pages = list(_pdf_pages(data))
+        pages = list(_pdf_pages(path.read_bytes()))
         remarks = _pdf_remarks(pages)
         text = "\n\n".join(f"{mark}{number}\n\n{page}" for number, page in enumerate(pages, 1) if page)
-        source, program = ["-f", _FROM_PDF], _version("markitdown")
+        source = ["-f", _FROM_PDF]
     else:
         text, source = "", ["-f", FORMATS[path.suffix.lower()], str(path.resolve())]
-        program = f"pandoc {_pandoc(['--version']).split()[1]}"
     with tempfile.TemporaryDirectory() as workplace:
         Path(workplace, "clean.lua").write_text(_FILTER.replace("@MARK@", mark), encoding="utf-8")
         options = ["-s", "-t", _MARKDOWN, "--wrap=none", "--markdown-headings=atx", "--eol=lf", "-L", "clean.lua"]
         text = _pandoc(["--sandbox", *options, f"--extract-media={folder}", *source], text, workplace)
         files = [file for file in Path(workplace, folder).rglob("*") if file.is_file() and not file.is_symlink()]
         pictures = {file.relative_to(Path(workplace, folder)).as_posix(): file.read_bytes() for file in files}
-    origin = {"file": path.name, "sha256": hashlib.sha256(data).hexdigest(), "by": program}
-    return ImportedDocument(_with_header(text, dump_entry("~imported", origin)), pictures, remarks)
+    entry = dump_entry("~imported", {"file": path.name})
+    return ImportedDocument(_with_header(text, entry), pictures, remarks)
 
 
 def _with_header(text: str, entry: str) -> str:
@@ -152,12 +149,6 @@ def _pdf_remarks(pages: list[str]) -> tuple[str, ...]:
     remark = "headings and pictures of a PDF are not recognized: mark the headings by hand"
     empty = ", ".join(str(number) for number, page in enumerate(pages, 1) if not page)
     return (remark, f"no text on page {empty}") if empty else (remark,)
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import version
-
-    return f"{package} {version(package)}"
 
 
 # Pandoc

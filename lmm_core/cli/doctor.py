@@ -20,7 +20,7 @@ from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_com
 from ..models.addresses import shown_address
 from ..models.chat import ChatMessage, Request, run
 from ..models.names import NO_MODEL, ROLES, ModelName
-from ..models.sources import FASTEMBED, STAND_IN, ModelOptions, ModelSource, Sampling, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelOptions, ModelSource, known_sources
 from ..quarto.setup import check_project
 from ..settings.project import Project, load_project, model_name
 from ..settings.quarto_project import project_file
@@ -152,7 +152,7 @@ async def _complete(name: ModelName, source: ModelSource, limits: ModelOptions) 
 
     model = OpenAIChat(name, source, limits)
     try:
-        await model.reply(Request((ChatMessage("user", "Say: yes"),), sampling=Sampling(max_tokens=1)))
+        await model.reply(Request((ChatMessage("user", "Say: yes"),), options=ModelOptions(max_tokens=1)))
     finally:
         await model.close()
 

@@ -131,8 +131,3 @@ def _digest(data: bytes) -> bytes:
     import hashlib
 
     return hashlib.blake2b(b"%d:" % len(data) + data, digest_size=20).hexdigest().encode()
-
-
-def is_made_again(output: Path, path: Path) -> bool:
-    """Return True if an input is an earlier output."""
-    return is_same_file(path, output) and is_ours(output)

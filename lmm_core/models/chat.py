@@ -14,7 +14,7 @@ from ..arguments import Arguments
 from ..errors import ModelError
 from ..logging import counted
 from .cache import Cache, CacheUser, request_key
-from .sources import Sampling
+from .sources import ModelOptions
 
 if TYPE_CHECKING:
     from .openai.chat import OpenAIChat
@@ -54,14 +54,14 @@ class Request:
     schema: JSON schema of the reply, None for free text
     instead: any text, to bypass a cached reply
     tools: function tools of the OpenAI protocol
-    max_tokens: of the reply, unless set in `sampling`"""
+    max_tokens: of the reply, unless set in `options`"""
 
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = None
     instead: str = ""
     tools: tuple[Mapping[str, Any], ...] = ()
     max_tokens: int = REPLY_TOKENS
-    sampling: Sampling = field(default_factory=Sampling)
+    options: ModelOptions = field(default_factory=ModelOptions)
 
     @property
     def text(self) -> str:
@@ -131,12 +131,12 @@ class Asker(CacheUser):
     """A chat model with a cache.
 
     warn: called once if the cache is unusable
-    sampling: parameters of all requests"""
+    options: of all requests"""
 
     model: OpenAIChat
     cache: Cache | None = None
     warn: Callable[[str], None] = field(default=lambda message: None)
-    sampling: Sampling = field(default_factory=Sampling)
+    options: ModelOptions = field(default_factory=ModelOptions)
 
     async def ask(self, request: Request, read: Callable[[str], Answer], show: Show | None = None) -> Answer:
         """Return the answer that `read` finds in the reply.
@@ -148,7 +148,7 @@ class Asker(CacheUser):
                 answer = read(cached)
                 self.model.usage.cached += 1
                 return answer
-        reply = await self.model.reply(self._sampled(request), show)
+        reply = await self.model.reply(replace(request, options=self.options), show)
         try:
             answer = read(reply.text)
         except ModelError as error:
@@ -170,7 +170,7 @@ class Asker(CacheUser):
                 if show:
                     show(reply.text)
                 return reply
-        reply = await self.model.reply(self._sampled(request), show)
+        reply = await self.model.reply(replace(request, options=self.options), show)
         calls = [[call.id, call.name, call.arguments] for call in reply.calls]
         self._keep(key, json.dumps({"text": reply.text, "calls": calls}, ensure_ascii=False))
         return reply
@@ -191,14 +191,10 @@ class Asker(CacheUser):
             for message in request.messages
         ]
         tools = [list(request.tools)] if request.tools else []
-        chosen = {"temperature": self.sampling.temperature, "extra": dict(self.sampling.extra)}
-        sampled = [chosen] if self.sampling.temperature is not None or self.sampling.extra else []
+        parameters = [self.options.parameters] if self.options.parameters else []
         return request_key(
-            [self.model.name, self.model.server, messages, request.schema, request.instead, *tools, *sampled]
+            [self.model.name, self.model.server, messages, request.schema, request.instead, *tools, *parameters]
         )
-
-    def _sampled(self, request: Request) -> Request:
-        return replace(request, sampling=self.sampling)
 
     def _find(self, key: bytes) -> str | None:
         return self.use_cache(lambda cache: cache.find_reply(key), None)

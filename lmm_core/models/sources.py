@@ -129,19 +129,6 @@ def _homes(variable: str) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """Parameters of replies.
-
-    max_tokens: 0 for the default
-    temperature: None for the server's
-    extra: provider parameters"""
-
-    max_tokens: int = 0
-    temperature: float | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class ModelOptions:
     """A language model and requests to it: `[major]`, `[minor]`, `[aux]`."""
 
@@ -165,6 +152,6 @@ class ModelOptions:
             raise ValueError(f"extra may hold {', '.join(sorted(EXTRA_PARAMETERS))}; not {', '.join(other)}")
 
     @property
-    def sampling(self) -> Sampling:
-        """Return the parameters of replies."""
-        return Sampling(self.max_tokens, self.temperature if self.temperature >= 0 else None, self.extra)
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that shape replies, apart from their length."""
+        return {**self.extra, **({"temperature": self.temperature} if self.temperature >= 0 else {})}

@@ -81,9 +81,9 @@ class Models:
         limits = project.requests(role)
         model = self._model(name, self.source(project, name), limits)
         for asker in self._askers:
-            if asker.model is model and asker.sampling == limits.sampling:
+            if asker.model is model and asker.options == limits:
                 return asker
-        self._askers.append(Asker(model, Cache(), self.warn, limits.sampling))
+        self._askers.append(Asker(model, Cache(), self.warn, limits))
         return self._askers[-1]
 
     def embedder(self, project: Project) -> Embedder | None:

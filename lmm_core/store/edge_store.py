@@ -31,10 +31,7 @@ from .edge_engine import (
     edge_config,
     edge_point,
     engine_errors,
-    give_back_memory,
     index_payload,
-    payload_size,
-    point_size,
     retrieve_points,
     search_shard,
     texts_in,
@@ -133,7 +130,7 @@ class EdgeStore(VectorStore):
             if self._record(name) is not None:
                 raise StoreError(f"There is already a collection {name!r} in {self.folder}.")
             self._own_folder()
-            check_room(self.folder, 0)
+            check_room(self.folder)
             self._revision = object()
             with engine_errors(f"The collection {name!r} cannot be created in {self.folder}"):
                 self._make_shard(name, spec)
@@ -190,14 +187,14 @@ class EdgeStore(VectorStore):
         with self._write_access(name) as shard:
             fitting = checked_points(points, self._spec(name))
             for batch in in_batches(fitting, BATCH):
-                check_room(self.folder, sum(map(point_size, batch)))
+                check_room(self.folder)
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
                 self._note_written(name, shard, len(batch))
             self._settle_at_times(name, shard)
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
         with self._write_access(name):
-            check_room(self.folder, 0)
+            check_room(self.folder)
             note_points(self._path(name), points)
             self._ahead.add(name)
             self.upsert(name, points)
@@ -208,7 +205,7 @@ class EdgeStore(VectorStore):
         with self._write_access(name) as shard:
             by_id = {checked_id(at): payload for at, payload in payloads.items()}
             for batch in in_batches(list(by_id), BATCH):
-                check_room(self.folder, sum(payload_size(by_id[at]) for at in batch))
+                check_room(self.folder)
                 for record in shard.retrieve(list(batch), False, False):
                     payload = dict(by_id[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
@@ -221,7 +218,7 @@ class EdgeStore(VectorStore):
         with self._write_access(name) as shard:
             checked_ids = [checked_id(at) for at in ids]
             for batch in in_batches(checked_ids, PAGE):
-                check_room(self.folder, 0)
+                check_room(self.folder)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
                 self._unsettled[name] += len(batch)
             self._settle_at_times(name, shard)
@@ -235,7 +232,6 @@ class EdgeStore(VectorStore):
         if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
             self._settle(name, shard)
             shard.flush()  # frees the rebuilt segment and the log
-            give_back_memory()
             self._unsettled[name] = 0
 
     def _settle(self, name: str, shard: EdgeShard) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.visibility import configured_types
-from lmm_core.models.sources import ModelOptions, ModelSource, Sampling, known_sources
+from lmm_core.models.sources import ModelOptions, ModelSource, known_sources
 from lmm_core.settings.config import ConfigSettings, default_text, explain
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, for_document, load_project, model_name
@@ -415,10 +415,10 @@ def test_parameters_are_those_of_the_role(monkeypatch):
     config(
         "[major]\nmax_tokens = 700\ntemperature = 0.0\nextra = { top_p = 0.9, stop = ['##'] }\n[minor]\ntemperature = 1\n"
     )
-    sampling = {role: load_project(None).requests(role).sampling for role in ("major", "minor", "aux")}
-    assert sampling["major"] == Sampling(700, 0.0, {"top_p": 0.9, "stop": ["##"]})
-    assert sampling["minor"] == Sampling(0, 1.0)
-    assert sampling["aux"] == Sampling(0, None, {"top_k": 1})
+    major, minor, aux = (load_project(None).requests(role) for role in ("major", "minor", "aux"))
+    assert (major.max_tokens, major.parameters) == (700, {"temperature": 0.0, "top_p": 0.9, "stop": ["##"]})
+    assert (minor.max_tokens, minor.parameters) == (0, {"temperature": 1.0})
+    assert aux.parameters == {"top_k": 1}
 
 
 @pytest.mark.parametrize(
@@ -443,7 +443,7 @@ def test_roles_with_one_model_share_its_connections_but_not_its_parameters():
     major, minor, aux = (models.asker(project, role) for role in ("major", "minor", "aux"))
     assert major.model is minor.model
     assert minor is aux
-    assert (major.sampling.max_tokens, minor.sampling) == (7, Sampling(0, 1.0))
+    assert (major.options.max_tokens, minor.options.max_tokens, minor.options.temperature) == (7, 0, 1)
 
 
 # Types that are left out

