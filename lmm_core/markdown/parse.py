@@ -63,6 +63,11 @@ _ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?|===[+!]?)[ ]+\S")  # of Python-Markd
 _CAPTION = re.compile(r"[ ]{0,3}(?:[Tt]able)?:[ \t]")
 _TABLE = re.compile(r"^[ \t]*[|+]?[ \t]*[:=]?-[-|+:= \t]*\r?$", re.M)  # a line of dashes in a table
 _TABLE_START = re.compile(r"[ ]{0,3}(?:[|+]|-{2}|[^\n|]*\||[^\n]+\n[ ]{0,3}-{2,}[ -]*\r?(?:\n|\Z))")
+_MULTILINE = re.compile(  # a table with blank lines between its rows
+    r"(?:[ ]*-{3,}[ ]*\r?\n(?:[ \t]*[^\s-][^\n]*\n)+)?[ ]*-{2,}(?:[ ]+-+)+[ ]*\r?\n(?![ \t]*\r?\n)"
+)
+_MULTILINE_END = re.compile(r"\n[ ]*-{3}[ -]*(?=\r?\n[ \t]*\r?(?:\n|\Z)|\r?\n?\Z)")
+_LONGEST_TABLE = 50_000  # characters searched for its end
 _MAY_GO_ON = re.compile(r"[ \t:~*+(@#\d-]|[A-Za-z]+[.)]|[Tt]able:")  # fast rejection
 
 
@@ -241,6 +246,7 @@ class _Parser:
     def _text_end(self, pos: int) -> int:
         start, first = pos, self._definition_under(pos) or pos
         while True:
+            pos = self._last_line_of_table(pos)
             stop, after, is_region = self.regions.next_end(pos, self.size)
             if (at := self.text.find("\n:::", pos, stop) + 1) and DIV_OPEN.match(self.text, at):
                 self._under_text.append(at)  # Pandoc sees no div directly under a paragraph
@@ -255,6 +261,12 @@ class _Parser:
             if _DEFINITION.match(self.text, after):
                 first = after
             pos = after
+
+    def _last_line_of_table(self, pos: int) -> int:
+        """Return where the last line of a table with blank lines between rows starts, or the position itself."""
+        head = _MULTILINE.match(self.text, pos) if self.text[pos] in " -" else None
+        end = _MULTILINE_END.search(self.text, head.end() - 1, pos + _LONGEST_TABLE) if head else None
+        return pos if end is None or _HEADING_INSIDE.search(self.text, pos, end.start()) else end.start() + 1
 
     def _definition_under(self, pos: int) -> int:
         below = self.text.find("\n", pos) + 1
