@@ -163,7 +163,9 @@ class Database:
             raise CrawlError(f"{path} cannot be read ({error}). Remove it and run `lmm md-index` again.") from error
 
     def write(self, entry: CatalogueEntry) -> None:
-        """Write an entry of the catalogue. Raise CrawlError, or StoreError if another process is writing."""
+        """Write an entry of the catalogue.
+
+        Raise CrawlError, FolderError and OSError, and StoreError if another process is writing."""
         lock = FolderLock(self.root)
         lock.take()
         try:
@@ -172,10 +174,6 @@ class Database:
             # ASCII, because a root's name may be no UTF-8
             check_inside(self.root, self.root / CATALOGUE)  # a link would be followed
             write_markdown(self.root / CATALOGUE, json.dumps({"format": FORMAT, "indexes": indexes}) + "\n")
-        except FolderError as error:
-            raise CrawlError(str(error)) from error
-        except OSError as error:
-            raise CrawlError(f"{self.root / CATALOGUE} cannot be written: {error.strerror or error}") from error
         finally:
             lock.release()
 

@@ -29,7 +29,7 @@ from ..indexing.encoding import (
 )
 from ..indexing.records import read_records, state_of
 from ..indexing.refresh import Refresh
-from ..logging import ListLogger, LoggerBase, Report
+from ..logging import ListLogger, LoggerBase
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
@@ -38,7 +38,7 @@ from ..settings.models import Models
 from ..store.folder_lock import FolderLock
 from ..store.vector_store import Point, VectorStore
 from .catalogue import SNIPPETS, CatalogueEntry, Database, checked_index_name, sync_snippets, why_unlike
-from .reader import LARGE, MIB, WindowReader, crawl, read
+from .reader import WindowReader, crawl, read
 
 README = 100_000  # characters of a README searched for its heading
 
@@ -84,12 +84,13 @@ async def index_folder(
     name = checked_index_name(name or default_name(root))
     before = database.entries().get(name)
     description = description or (before.description if before else read_description(root))
-    await asyncio.to_thread(_check_folder, database, root, name)
-    lock = FolderLock(database.folder(name)) if database.project.storage.url else None  # else the store has a lock
-    if lock is not None:
-        await asyncio.to_thread(lock.take)
+    lock: FolderLock | None = None
     store: VectorStore | None = None
     try:
+        await asyncio.to_thread(_check_folder, database, root, name)
+        if database.project.storage.url:  # else the store has a lock
+            lock = FolderLock(database.folder(name))
+            await asyncio.to_thread(lock.take)
         store = await asyncio.to_thread(project_store, database.project_of(name))
         indexed = Indexed(name, description.encode("utf-8", "replace").decode("utf-8"))
         run = _Run(database, models, root.resolve(), store, indexed, logger or ListLogger())
@@ -131,7 +132,9 @@ def read_description(root: Path) -> str:
 
 
 def _check_folder(database: Database, root: Path, name: str) -> None:
-    """Create the index's folder. Raise CrawlError if `root` cannot be indexed under this name."""
+    """Create the index's folder.
+
+    Raise CrawlError if `root` cannot be indexed under this name, FolderError and OSError."""
     if not root.is_dir():
         raise CrawlError(f"{root} is not a folder")
     if root.resolve().is_relative_to(database.root.resolve()):
@@ -143,12 +146,7 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
                 raise CrawlError(f"The index {name!r} belongs to the folder {before.resolve()}. Choose another name.")
         elif other.lower() == name.lower():  # one folder on many file systems
             raise CrawlError(f"There is an index {other!r}. Choose a name that differs by more than case.")
-    try:
-        database.make(name)
-    except FolderError as error:
-        raise CrawlError(str(error)) from error
-    except OSError as error:
-        raise CrawlError(f"{database.folder(name)} cannot be made: {error.strerror}") from error
+    database.make(name)
 
 
 def _encoding_without_annotations(configured: str) -> str:
@@ -210,9 +208,6 @@ class _Run:
                 self.indexed.skipped.append(text)
             elif isinstance(file, WalkedFile):
                 documents.append(MarkdownFile(file.path, text, b""))
-                if len(text) > LARGE:
-                    advice = f"The file has {len(text) / MIB:.1f} MiB. Split it, so that its parts can be found."
-                    self.logger.report(Report("warning", advice, str(file.path)))
         self.present = {file.path for file in documents}
         self.present |= {self.root / skipped.doc_path for skipped in self.indexed.skipped if skipped.torn}
         return documents

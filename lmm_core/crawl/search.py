@@ -195,5 +195,4 @@ def beginning_of(text: str, most_characters: int = SHOWN) -> str:
     text = text.strip()
     if len(text) <= most_characters:
         return text
-    end = max(text.rfind(space, most_characters // 2, most_characters) for space in " \n\t")
-    return text[: end if end > 0 else most_characters].rstrip() + " …"
+    return text[:most_characters].rsplit(maxsplit=1)[0] + " …"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -59,8 +58,6 @@ class ModelReranker:
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Return all passages rescored, the best first. Raise ModelError."""
-        if not passages:
-            return []
         texts = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
         values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(texts)}
         grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
@@ -76,7 +73,7 @@ class CrossEncoderReranker:
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Return all passages rescored, the best first. Raise ModelError."""
         texts = [_judged_text(passage) for passage in passages]
-        scores = await self.encoder.score(question[:MOST_CHARACTERS], texts) if texts else []
+        scores = await self.encoder.score(question[:MOST_CHARACTERS], texts)
         return in_order(passages, dict(enumerate(scores)))
 
 
@@ -84,15 +81,10 @@ Reranker: TypeAlias = ModelReranker | CrossEncoderReranker
 
 
 def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:
-    """Sort passages by score, stably. Raise ValueError if none has a score.
-
-    scores: by position; passages without one come last"""
-    usable = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
-    if passages and not usable:
-        raise ValueError("no passage has a score")
-    least = min([0.0, *usable.values()])
-    scored = [passage.scored(usable.get(at, least)) for at, passage in enumerate(passages)]
-    order = sorted(range(len(passages)), key=lambda at: (at not in usable, -scored[at].score))
+    """Sort passages by score, stably. scores: by position; passages without one come last"""
+    least = min([0.0, *scores.values()])
+    scored = [passage.scored(scores.get(at, least)) for at, passage in enumerate(passages)]
+    order = sorted(range(len(passages)), key=lambda at: (at not in scores, -scored[at].score))
     return [scored[at] for at in order]
 
 

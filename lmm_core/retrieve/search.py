@@ -119,7 +119,7 @@ class Retriever:
         self, text: str, spans: list[Span], material: Material, missed: list[str]
     ) -> tuple[list[Span], list[Passage]]:
         best = passages_of(spans)
-        if self.reranker is None:
+        if self.reranker is None or not best:
             return spans, best
         order = await self._try_model(self.reranker.rerank(text, best[:RERANKED]), NOT_RERANKED, missed)
         if not order or order == best[:RERANKED]:

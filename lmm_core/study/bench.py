@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..errors import MarkdownError, QuestionsError, RetrieveError, ToolError
+from ..errors import QuestionsError, RetrieveError, ToolError
 from ..indexing.documents import encode_files
 from ..indexing.encoding import Encoder, has_dense
 from ..indexing.passages import Key, Material, Passage, Section, build_material, split_questions
@@ -164,16 +164,11 @@ def read_questions(path: Path) -> list[LabelledQuestion]:
     """Return the questions of a `.csv` or `.jsonl` file.
 
     Columns or keys are `question` and `section`, which may be empty; CSV may use semicolons. Raise QuestionsError
-    with file and line."""
+    with file and line, OSError and MarkdownError."""
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix.lower() not in readers:
         raise QuestionsError(f"{path}: a file of questions ends in .csv or .jsonl")
-    try:
-        text = read_markdown(path).text.removeprefix("\ufeff")
-    except OSError as error:
-        raise QuestionsError(f"{path}: {error.strerror or error}") from None
-    except MarkdownError as error:
-        raise QuestionsError(str(error)) from None
+    text = read_markdown(path).text.removeprefix("\ufeff")
     return list(readers[path.suffix.lower()](text, str(path)))
 
 

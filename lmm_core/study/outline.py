@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import ConfigError, MarkdownError, QuartoError
+from ..errors import LmmError
 from ..files.walk import is_inside
 from ..indexing.passages import Material, Passage, Section
 from ..logging import printable
@@ -94,24 +94,17 @@ def course_title(*folders: Path) -> str:
 
 def _title_in(folder: Path) -> str:
     try:
-        settings = read_project(folder)
-    except QuartoError:  # callers that need the project report it
-        settings = {}
-    try:
-        own = load_project(folder / "-").site.title
-    except ConfigError:  # reported likewise
-        own = ""
-    named = [mapping_in(settings, name).get("title") for name in ("book", "website")]
-    title = next(filter(None, [own, *named, settings.get("title")]), "") or _first_title(folder)
-    return plain_title(str(title))
-
-
-def _first_title(folder: Path) -> str:
-    first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
-    try:
-        return page_title(first, load_project(first).rules) if first and is_inside(first, folder) else ""
-    except (OSError, MarkdownError, ConfigError, QuartoError):  # callers that need the page report it
+        project, settings = load_project(folder / "-"), read_project(folder)
+        named = [mapping_in(settings, name).get("title") for name in ("book", "website")]
+        title = next(filter(None, [project.site.title, *named, settings.get("title")]), "")
+        return plain_title(str(title or _first_title(folder, project.rules)))
+    except (OSError, LmmError):  # callers that need the project or the page report it
         return ""
+
+
+def _first_title(folder: Path, rules: KnitRules) -> str:
+    first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
+    return page_title(first, rules) if first and is_inside(first, folder) else ""
 
 
 def page_title(path: Path, rules: KnitRules) -> str:
