@@ -23,6 +23,7 @@ from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
 from .arguments import Writing, find_documents
 from .reports import ReportPrinter, cost, print_diff, print_json, report_failure, run
+from .session import is_done
 
 WOULD = "would be "  # prefix with `--check` and `--diff`
 FILES_AT_ONCE = 16
@@ -163,12 +164,27 @@ async def write_worked(path: Path, work: Work, logger: ReportPrinter, written: d
     return text != file.text
 
 
-def print_warnings(outcome: FileOutcome) -> None:
-    """Print the warnings of a quiet run."""
+def work_on_saved(
+    saved: Sequence[Path],
+    work_on: Callable[[Path, ReportPrinter], Awaitable[bool]],
+    done: str,
+    quiet: bool,
+    models: Models,
+) -> bool:
+    """Process saved files, and print what changed, with the time. Return False on failure.
+
+    work_on: returns True if it changed the file
+    done: participle for the report ("annotated")"""
+    outcomes: list[FileOutcome] = []
+    is_complete = is_done(lambda: outcomes.extend(for_each(tuple(saved), work_on, done, quiet=True, models=models)))
     printer = ReportPrinter()
-    for report in outcome.reports:
-        if report["level"] == "warning":
-            printer.report(Report(**report))
+    for outcome in [] if quiet else outcomes:
+        for report in outcome.reports:
+            if report["level"] == "warning":
+                printer.report(Report(**report))
+        if outcome.changed:
+            say(f"{time.strftime('%H:%M:%S')} {done}: {outcome.path}", err=True)
+    return is_complete
 
 
 def exit_with_outcomes(outcomes: list[FileOutcome]) -> None:

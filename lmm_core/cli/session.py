@@ -152,11 +152,6 @@ def at_every_save(files: SavedFiles, work: Callable[[list[Path]], bool]) -> None
         say("", err=True)
 
 
-def say_at(message: str) -> None:
-    """Print a message with the time of day."""
-    say(f"{time.strftime('%H:%M:%S')} {message}", err=True)
-
-
 def is_done(work: Callable[[], object]) -> bool:
     """Run work in a loop that survives errors. Return False on failure; Ctrl-C ends the loop."""
     try:

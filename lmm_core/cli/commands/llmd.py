@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,17 +52,14 @@ def llmd() -> None:
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
     """Make a document about some files."""
-    logger = _EscapingPrinter()
     code_files = _find_files(code, files)
     if document.exists() or document.is_symlink():
         raise click.UsageError(f"{document}: already exists, so nothing was written")
     check_written(document, code_files, MARKDOWN)
 
-    def work() -> None:
+    with _reporting(document) as logger:
         count = new_document(document, name.strip() or document.stem, code_files, logger)
         say(f"{document}: {counted(count, 'file')} in its code context. Write what you want into it.", err=True)
-
-    _reporting(document, logger, work)
 
 
 def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
@@ -90,16 +88,16 @@ def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None
     The changes that the answer proposes are shown as a diff. Only the document is written:
     the answer is added to it."""
     quiet = asking.quiet
-    logger, models, began = _EscapingPrinter(quiet), asking.models(), time.monotonic()
+    models, began = asking.models(), time.monotonic()
 
-    async def ask() -> bool:
+    async def ask(logger: LoggerBase) -> bool:
         try:
             return await chat(document, models, _located(logger, document), TerminalScreen(quiet))
         finally:
             await models.close()
 
-    def work() -> None:
-        if not run(ask()):
+    with _reporting(document, quiet) as logger:
+        if not run(ask(logger)):
             return
         if not quiet:
             say(f"answered: {document}{cost(models, began)}", err=True)
@@ -107,8 +105,6 @@ def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None
         if proposal and _show(proposal, located, located.warning) and not quiet:
             allowed = [word for pattern in allow for word in ("--allow", pattern)]
             say(f"{_command_line('apply', document, *allowed)} makes these changes", err=True)
-
-    _reporting(document, logger, work)
 
 
 @llmd.command()
@@ -119,9 +115,7 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
     """Make the changes that the last answer proposes.
 
     They are shown as a diff first. Either all are made, in files and document, or none."""
-    logger = _EscapingPrinter()
-
-    def work() -> None:
+    with _reporting(document) as logger:
         proposal = propose(open_document(document, logger), allow)
         if proposal is None:
             logger.error(f"{document}: there is no reply to apply: ask for one with {_command_line('chat', document)}")
@@ -131,8 +125,6 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
             located = _located(logger, document)
             if _show(proposal, located, located.error):
                 _apply(proposal, yes)
-
-    _reporting(document, logger, work)
 
 
 def _apply(proposal: Proposal, yes: bool) -> None:
@@ -175,9 +167,7 @@ def check_document(document: Path) -> None:
     """Look for errors in the document.
 
     The exit status is 1 if it is not well-formed, or if its code context differs from the files."""
-    logger = _EscapingPrinter()
-
-    def work() -> None:
+    with _reporting(document) as logger:
         opened = open_document(document, logger)
         located = _located(logger, document)
         for problem in check(opened):
@@ -185,16 +175,12 @@ def check_document(document: Path) -> None:
         if not logger.count():
             say(f"{document}: well-formed; {counted(len(opened.llmd.files), 'file')} as on disk", err=True)
 
-    _reporting(document, logger, work)
-
 
 @llmd.command("sync")
 @_document
 def sync_document(document: Path) -> None:
     """Refresh the code context from disk."""
-    logger = _EscapingPrinter()
-
-    def work() -> None:
+    with _reporting(document) as logger:
         opened = open_document(document, logger)
         synced = sync(opened, _located(logger, document))
         if synced.text == opened.llmd.text:
@@ -203,8 +189,6 @@ def sync_document(document: Path) -> None:
         write_markdown(document, synced.text, opened.file)
         print_diff(str(document), opened.llmd.text, synced.text)
         say(f"refreshed: {document}", err=True)
-
-    _reporting(document, logger, work)
 
 
 @llmd.command()
@@ -215,9 +199,7 @@ def undo(document: Path) -> None:
     Files and document become what they were, byte for byte; only what was written at the end
     of the document since then stays. If anything else has changed since then, that is shown
     and nothing is undone."""
-    logger = _EscapingPrinter()
-
-    def work() -> None:
+    with _reporting(document) as logger:
         journal, applied = last_applied(document, logger)
         if applied is None:
             logger.error(f"{document}: there is nothing to undo")
@@ -233,15 +215,16 @@ def undo(document: Path) -> None:
         names = ", ".join(change.path for change in applied.changes)
         say(f"undone: entry {applied.entry}: {names}", err=True)
 
-    _reporting(document, logger, work)
-
 
 # Helpers
 
 
-def _reporting(document: Path, logger: ReportPrinter, work: Callable[[], None]) -> None:
+@contextmanager
+def _reporting(document: Path, quiet: bool = False) -> Iterator[ReportPrinter]:
+    """Report failures in the block, and exit after it."""
+    logger = _EscapingPrinter(quiet)
     try:
-        work()
+        yield logger
     except BrokenPipeError:  # `| head`
         logger.error("stopped, since the output was not read to its end")
     except (OSError, MarkdownError) as error:

@@ -12,9 +12,9 @@ from ...scan.documents.passes import clear_annotations
 from ...scan.documents.talk import ConversationWork, clear_work, decide
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import Asking, Writing, asking_options, find_documents, folders_argument, json_option, writing_options
-from ..files import FileOutcome, exit_with_outcomes, for_each, rewrite
+from ..files import exit_with_outcomes, for_each, rewrite, work_on_saved
 from ..reports import ReportPrinter, TerminalScreen
-from ..session import SavedFiles, at_every_save, is_done, say_at
+from ..session import SavedFiles, at_every_save
 
 HOW_TO_ASK = """There is no new question. To ask one, write before a paragraph or a heading:
     ---
@@ -35,7 +35,7 @@ def chat(paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, watch: 
     quiet = asking.quiet
     if watch:
         find_documents(paths, ReportPrinter(quiet), finder=finder)
-        at_every_save(SavedFiles(paths, finder), lambda saved: _answer_each(saved, asking))
+        at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved, asking))
         return
     models = asking.models(paths)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
@@ -45,21 +45,10 @@ def chat(paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, watch: 
     exit_with_outcomes(outcomes)
 
 
-def _answer_each(paths: Sequence[Path], asking: Asking) -> bool:
-    results = [_answer(path, asking) for path in paths]
-    return all(results)
-
-
-def _answer(path: Path, asking: Asking) -> bool:
+def _answer(saved: Sequence[Path], asking: Asking) -> bool:
     models = asking.models()
     work = ConversationWork(models, screen=TerminalScreen(asking.quiet))
-    outcomes: list[FileOutcome] = []
-    is_complete = is_done(
-        lambda: outcomes.extend(for_each((path,), work.finish, "answered", quiet=True, models=models))
-    )
-    if any(outcome.changed for outcome in outcomes) and not asking.quiet:
-        say_at(f"answered: {path}")
-    return is_complete
+    return work_on_saved(saved, work.finish, "answered", asking.quiet, models)
 
 
 @click.command()

@@ -24,11 +24,9 @@ from ..arguments import (
     writing_options,
 )
 from ..files import (
-    FileOutcome,
-    for_each,
-    print_warnings,
     rewrite,
     work_file,
+    work_on_saved,
     write_worked,
 )
 from ..reports import (
@@ -39,7 +37,7 @@ from ..reports import (
     report_failure,
     run,
 )
-from ..session import SavedFiles, at_every_save, is_done, say_at
+from ..session import SavedFiles, at_every_save
 
 
 @click.command()
@@ -83,19 +81,10 @@ def rag(
 
 
 def _annotate(saved: Sequence[Path], work: RagWork, files: SavedFiles, quiet: bool) -> bool:
-    outcomes: list[FileOutcome] = []
-
     async def rewrite_one(path: Path, logger: ReportPrinter) -> bool:
         return await write_worked(path, work.finish, logger, files.written)
 
-    is_complete = is_done(
-        lambda: outcomes.extend(for_each(tuple(saved), rewrite_one, "annotated", quiet=True, models=work.models))
-    )
-    for outcome in [] if quiet else outcomes:
-        print_warnings(outcome)
-        if outcome.changed:
-            say_at(f"annotated: {outcome.path}")
-    return is_complete
+    return work_on_saved(saved, rewrite_one, "annotated", quiet, work.models)
 
 
 @click.command("pass")
