@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from ..errors import MarkdownError, ModelError
-from ..logging import LEVEL_STYLES, ListLogger, LoggerBase, Report, as_json, one_line, put, say, visible
+from ..errors import MarkdownError
+from ..logging import LEVEL_STYLES, ListLogger, Report, as_json, one_line, put, say, visible
 from ..markdown.regions import split_fences
 
 if TYPE_CHECKING:
@@ -237,23 +237,8 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
         sys.exit(130)
 
 
-def run_or_report(work: Coroutine[Any, Any, Result], logger: LoggerBase, *errors: type[Exception]) -> Result | None:
-    """Return the result, or None after reporting a StoreError, ModelError or one of `errors`."""
-    from ..errors import StoreError
-
-    kinds: tuple[type[Exception], ...] = (StoreError, ModelError, *errors)
-    try:
-        return run(work)
-    except kinds as error:
-        logger.error(str(error))
-        return None
-
-
-def with_library(
-    project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: LoggerBase
-) -> Result | None:
-    """Return the result of work with the project's index open, or None after a reported failure."""
-    from ..errors import RetrieveError
+def with_library(project: Project, models: Models, work: Callable[[Library], Awaitable[Result]]) -> Result:
+    """Return the result of work with the project's index open. Raise StoreError, ModelError and RetrieveError."""
     from ..retrieve.library import Library
 
     async def opened() -> Result:
@@ -264,4 +249,4 @@ def with_library(
         finally:
             await library.close()
 
-    return run_or_report(opened(), logger, RetrieveError)
+    return run(opened())

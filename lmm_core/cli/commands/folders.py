@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -14,12 +12,11 @@ import click
 from ...crawl.catalogue import database_at
 from ...crawl.indexer import Indexed, index_folder
 from ...crawl.search import MOST_SHOWN, SHOWN, Indexes, SnippetHit
-from ...errors import CrawlError
 from ...logging import Report, counted, one_line, printable, say
 from ...retrieve.plain_text import in_unicode, plain_text
 from ...settings.models import Models
 from ..arguments import json_option, project_at, quiet_option
-from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, run_or_report, warn
+from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, run, warn
 
 Result = TypeVar("Result")
 SNIPPET = 200  # characters
@@ -46,13 +43,16 @@ def md_index(
     began, logger, models, project = time.monotonic(), ReportPrinter(quiet), Models(warn=warn), project_at(None)
 
     async def work() -> Indexed:
-        with ProgressBar(quiet) as bar:
-            database = database_at(project, db_root)
-            return await index_folder(database, models, root, name, description, ignore, bar.expect, bar.add, logger)
+        database = database_at(project, db_root)
+        try:
+            with ProgressBar(quiet) as bar:
+                return await index_folder(
+                    database, models, root, name, description, ignore, bar.expect, bar.add, logger
+                )
+        finally:
+            await models.close()
 
-    indexed = _run_and_close(work, models, logger)
-    if indexed is None:
-        sys.exit(1)
+    indexed = run(work())
     for file in indexed.skipped:
         logger.report(Report("warning", f"skipped: {file.reason}", str(root / file.doc_path)))
     seconds = time.monotonic() - began
@@ -86,7 +86,7 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
     query = " ".join(words) or query
     if not query.strip():
         raise click.UsageError("The query is empty: say what to look for.")
-    logger, models, project = ReportPrinter(), Models(warn=warn), project_at(None)
+    models, project = Models(warn=warn), project_at(None)
 
     async def work() -> list[SnippetHit]:
         indexes = Indexes(database_at(project, db_root), models)
@@ -94,10 +94,9 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
             return await indexes.search(query, index, k, MOST_SHOWN if full else SHOWN)
         finally:
             await indexes.close()
+            await models.close()
 
-    hits = _run_and_close(work, models, logger)
-    if hits is None:
-        sys.exit(1)
+    hits = run(work())
     if as_json:
         print_json([asdict(hit) for hit in hits])
     else:
@@ -116,13 +115,3 @@ def _print_hit(match: SnippetHit, full: bool) -> None:
         say(f"\n{printable(match.snippet)}\n")
     else:
         say(f"       {beginning(in_unicode(plain_text(match.snippet)), SNIPPET)}\n")
-
-
-def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:
-    async def closing() -> Result:
-        try:
-            return await work()
-        finally:
-            await models.close()
-
-    return run_or_report(closing(), logger, CrawlError)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import ModelError, StoreError
 from ...files.walk import INDEXED
 from ...indexing.collection import index_info, open_index
 from ...indexing.encoding import Encoder
@@ -30,7 +28,7 @@ from ..arguments import (
     quiet_option,
     searched_project,
 )
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run_or_report, warn
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run, warn
 
 if TYPE_CHECKING:
     from ...indexing.chunks import Chunk
@@ -91,9 +89,7 @@ def index(
                 _say_how_to_compare(refresh.encoder, project)
             return counts
 
-    counts = run_or_report(work(), logger)
-    if counts is None:
-        sys.exit(1)
+    counts = run(work())
     seconds = time.monotonic() - began
     if as_json:
         print_json({**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped})
@@ -112,12 +108,7 @@ def _say_how_to_compare(encoder: Encoder, project: Project) -> None:
 
 
 def _print_info(as_json: bool) -> None:
-    project, logger = searched_project(), ReportPrinter()
-    try:
-        info = index_info(project)
-    except StoreError as error:
-        logger.error(str(error))
-        sys.exit(1)
+    info = index_info(searched_project())
     if as_json:
         print_json(asdict(info))
         return
@@ -140,11 +131,7 @@ def chunks(paths: tuple[Path, ...], finder: DocumentFinder, markdown: bool, as_j
     files = find_documents(paths, logger, INDEXED, finder)
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
-    try:
-        encoded = encode_files(files, project_at, logger, Models(warn=warn))
-    except (ModelError, StoreError) as error:
-        logger.error(str(error))
-        exit_with_status(logger)
+    encoded = encode_files(files, project_at, logger, Models(warn=warn))
     if as_json:
         print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in encoded])
     else:

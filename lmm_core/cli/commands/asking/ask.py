@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ....crawl import FOLDER
-from ....errors import LmmError, RetrieveError
+from ....errors import LmmError
 from ....indexing.passages import Section
 from ....logging import LoggerBase, say
 from ....models.sources import STAND_IN, STAND_IN_NAME
@@ -22,7 +22,7 @@ from ....retrieve.search import known_type
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, run_or_report, shorten, warn
+from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, run, shorten, warn
 from ...session import read_questions, until_ctrl_c
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def ask(words: tuple[str, ...], type: str, budget: int | None, model: str, no_mo
         finally:
             await library.close()
 
-    run_or_report(work(), logger, RetrieveError)
+    run(work())
     exit_with_status(logger)
 
 

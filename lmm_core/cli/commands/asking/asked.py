@@ -75,10 +75,7 @@ def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bo
     async def work(library: Library) -> AskedOverview:
         return await make_overview(project.root, library, turns, 1 if small_groups else FEWEST)
 
-    overview = with_library(project, Models(warn=warn), work, ReportPrinter())
-    if overview is None:
-        sys.exit(1)
-    return overview
+    return with_library(project, Models(warn=warn), work)
 
 
 def _print_overview(overview: AskedOverview) -> None:
@@ -170,7 +167,7 @@ def propose_mends(dry_run: bool) -> None:
     if not turns:
         say(NOTHING_RECORDED, err=True)
         return
-    proposals = _decide(turns, recordings.proposed(), logger)
+    proposals = _decide(turns, recordings.proposed())
     for proposal in _propose(proposals, logger):
         if dry_run:
             print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
@@ -181,14 +178,11 @@ def propose_mends(dry_run: bool) -> None:
     exit_with_status(logger)
 
 
-def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: ReportPrinter) -> Proposals:
+def _decide(turns: Sequence[RecordedTurn], before: frozenset[str]) -> Proposals:
     async def work(library: Library) -> Proposals:
         return await decide(library, turns, before)
 
-    proposals = with_library(searched_project(), Models(warn=warn), work, logger)
-    if proposals is None:
-        sys.exit(1)
-    return proposals
+    return with_library(searched_project(), Models(warn=warn), work)
 
 
 def _propose(proposals: Proposals, logger: ReportPrinter) -> list[FileProposals]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ....errors import QuestionsError, RetrieveError
+from ....errors import QuestionsError
 from ....indexing.encoding import EncodingModel
 from ....indexing.passages import Section
 from ....logging import counted, say
@@ -27,7 +26,7 @@ from ....study.bench import (
     measures,
 )
 from ...arguments import find_documents, folders_argument, json_option, project_at
-from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run_or_report, shorten, warn
+from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run, shorten, warn
 
 SECTIONS_SHOWN = 10
 ENCODINGS = [str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE]
@@ -54,8 +53,6 @@ def bench(
     files = find_documents(paths, logger, finder=finder)
     project = project_at(files[0] if files else paths[0] / "-")
     report = _measure(files, project, encodings, questions, logger)
-    if report is None:
-        sys.exit(1)
     if report.unlabelled:
         warn(f"{questions}: {counted(report.unlabelled, 'question')} without a section left out")
     if as_json:
@@ -68,7 +65,7 @@ def bench(
 
 def _measure(
     files: list[Path], project: Project, encodings: Sequence[str], questions: Path | None, logger: ReportPrinter
-) -> BenchReport | None:
+) -> BenchReport:
     models = Models(warn=warn)
 
     async def work() -> BenchReport:
@@ -81,7 +78,7 @@ def _measure(
         finally:
             await models.close()
 
-    return run_or_report(work(), logger, RetrieveError)
+    return run(work())
 
 
 def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter) -> None:

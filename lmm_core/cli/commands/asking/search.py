@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from ....settings.models import Models
 from ....settings.project import Project
 from ....store.vector_store import ScoredPoint
 from ...arguments import json_option, searched_project
-from ...reports import ReportPrinter, beginning, print_json, shorten, warn, with_library, wrap
+from ...reports import beginning, print_json, shorten, warn, with_library, wrap
 
 SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 
@@ -48,9 +47,7 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
             else points
         )
 
-    points = with_library(project, Models(warn=warn), work, ReportPrinter())
-    if points is None:
-        sys.exit(1)
+    points = with_library(project, Models(warn=warn), work)
     if not points:
         say(one_line(f"nothing found for {query!r}{f' under {under}' if under else ''}"), err=True)
     if as_json:

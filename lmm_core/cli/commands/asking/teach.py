@@ -74,8 +74,7 @@ def toc(
         else:
             _print_outline(await library.material(), level or 0, summaries, as_json)
 
-    with_library(searched_project(), Models(warn=warn), work, logger)
-    exit_with_status(logger)
+    with_library(searched_project(), Models(warn=warn), work)
 
 
 def _print_outline(material: Material, level: int, summaries: bool, as_json: bool) -> None:
@@ -124,11 +123,7 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     output = output or (Path(f"{name}.apkg") if form == "anki" else None)
     if output is not None:
         check_written(output, files, FORMS[form])
-    material = (
-        _read(files, project, logger) if paths else with_library(project, Models(warn=warn), Library.material, logger)
-    )
-    if material is None:
-        sys.exit(1)
+    material = _read(files, project, logger) if paths else with_library(project, Models(warn=warn), Library.material)
     if deck := make_cards(material):
         _write(
             deck,
