@@ -118,7 +118,7 @@ def test_groups_are_whole_sections_and_each_comes_once(notes):
 def test_what_cannot_be_searched_or_is_not_found_is_told_in_a_sentence(notes):
     assert lmm("search variance", status=1) == (
         "",
-        "Nothing is indexed here yet. To index the notes, run: lmm index .\n",
+        "Error: Nothing is indexed here yet. To index the notes, run: lmm index .\n",
     )
     lmm("index notes.md")
     assert "The query is empty" in lmm("search ' '", status=2)[1]

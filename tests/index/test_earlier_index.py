@@ -74,7 +74,7 @@ def test_only_documents_of_the_project_are_read_whatever_a_record_names(earlier,
 
 @pytest.mark.parametrize("command", ["ask alpha", "cards"])
 def test_whatever_reads_it_says_so_in_a_sentence(earlier, command):
-    assert lmm(command, status=1)[1].rstrip("\n") == EARLIER
+    assert lmm(command, status=1)[1] == f"Error: {EARLIER}\n"
 
 
 @pytest.mark.parametrize(("method", "after"), [("drop", 1), ("write_ahead", 0), ("upsert", 1)])

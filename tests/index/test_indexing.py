@@ -170,7 +170,7 @@ def test_a_docid_twice_is_an_error_before_anything_is_written():
     write("a.md", document("alpha", header="docid: same"))
     write("b.md", document("beta", header="docid: same"))
     _, stderr = lmm("index a.md b.md", status=1)
-    assert stderr == "a.md and b.md have the same docid 'same'. Change one. Nothing was written.\n"
+    assert stderr == "Error: a.md and b.md have the same docid 'same'. Change one. Nothing was written.\n"
     assert not os.path.exists(".lmm")
     counts("a.md")
     _, stderr = lmm("index b.md", status=1)

@@ -22,6 +22,7 @@ from ...logging import in_file, put, say
 from ...markdown.blocks import Spelling
 from ...scan.documents.passes import convert_work, knit_work
 from ...settings.quarto_inputs import DocumentFinder
+from ...study.outline import course_title
 from ..arguments import (
     Writing,
     check_text,
@@ -53,7 +54,7 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
     """Write the lecture notes, without RAG-only material."""
     logger = ReportPrinter()
     if output is not None and output.suffix.lower() in BY_PANDOC and not output.is_dir():
-        command = _by_pandoc(find_documents(paths, None, finder=finder), output, keep)
+        command = _by_pandoc(paths, finder, output, keep)
         raise click.UsageError(f"{output}: lmm knit writes markdown; pandoc makes this file:\n\n    {command}")
     files = [path for path in find_documents(paths, logger, finder=finder) if not _is_made_before(path, paths, output)]
     of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
@@ -89,12 +90,14 @@ def convert(writing: Writing, to: Spelling) -> None:
     rewrite(writing, convert_work(to), "converted")
 
 
-def _by_pandoc(files: Sequence[Path], output: Path, keep: Sequence[str]) -> str:
+def _by_pandoc(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
     """Return a command that writes the lecture notes in another format."""
-    whole = ["-s"] if output.suffix.lower() in WHOLE else []
-    keep_options = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
-    names = [*map(str, files), "-o", str(output)]
-    return shlex.join(["lmm", "pandoc", *whole, "-F", "lmm-knit", *keep_options, *names])
+    files = find_documents((*paths,), None, finder=finder)
+    title = course_title(*filter(Path.is_dir, paths)) if len(files) > 1 else ""  # their own replace each other
+    options = ["-s"] if output.suffix.lower() in WHOLE else []
+    options += ["-M", f"title={title}"] if title else []
+    options += ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
+    return shlex.join(["lmm", "pandoc", "-F", "lmm-knit", *options, *map(str, files), "-o", str(output)])
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:
