@@ -125,5 +125,5 @@ def test_what_cannot_be_searched_or_is_not_found_is_told_in_a_sentence(notes):
     assert found("'the of and'") == found("'!?'") == []
     assert lmm("search zzzz") == ("", "nothing found for 'zzzz'\n")
     assert lmm("search --type exercize variance", status=1)[1] == (
-        "there is no material of the type 'exercize'; types of material in the collection: exercise, summary\n"
+        "Error: there is no material of the type 'exercize'; types of material in the collection: exercise, summary\n"
     )
