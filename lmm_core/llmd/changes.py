@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -42,31 +42,38 @@ class ChangePlan:
 
     document: Llmd
     changes: tuple[FileChange, ...] = ()
-    mission: str | None = None
-    changelog: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
 
-def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan:
+def plan(llmd: Llmd, read: Callable[[str], str | None], reply: ParsedReply) -> ChangePlan:
     """Return a reply's changes.
 
-    texts: of existing files (original line ends), by path in the reply"""
+    read: returns a file's text by its path in the reply (original line ends), None without the file; raises LlmdError
+    if it may not be read"""
     problems = list(reply.problems)
-    new_texts: dict[str, str | None] = {path: texts.get(path) for path in reply.paths}
+    texts: dict[str, str | None] = {}
+    for path, line in reply.paths.items():
+        with _noted(problems, line):
+            texts[path] = read(path)
+    if texts.keys() != reply.paths.keys():
+        return ChangePlan(llmd, problems=tuple(problems))
+    new_texts, mission = dict(texts), _mission_of(llmd)
     for replacement in reply.files:
         with _noted(problems, replacement.line, f"{replacement.path}: "):
             new_texts[replacement.path] = _replaced(new_texts[replacement.path], replacement)
-    changes = tuple(FileChange(path, texts.get(path), new) for path, new in new_texts.items() if new != texts.get(path))
-    mission: str | None = None
     for replacement in reply.missions:
         with _noted(problems, replacement.line):
-            mission = _new_mission(llmd, mission, replacement)
+            mission = _new_mission(mission, replacement)
+    changes = tuple(FileChange(path, text, new_texts[path]) for path, text in texts.items() if new_texts[path] != text)
     document = llmd if problems else _changed_document(problems, llmd, changes, mission, reply)
     if problems:
         return ChangePlan(llmd, problems=tuple(sorted(problems, key=lambda problem: problem.line)))
-    changelog = tuple(entry.text for entry in reply.changelog)
-    return ChangePlan(document, changes, mission, changelog, (), tuple(_warnings(reply, changes)))
+    return ChangePlan(document, changes, warnings=tuple(_warnings(reply, changes)))
+
+
+def _mission_of(llmd: Llmd) -> str:
+    return llmd.parts[MISSION].text if MISSION in llmd.parts else ""
 
 
 @contextmanager
@@ -175,25 +182,21 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 # Mission and document
 
 
-def _new_mission(llmd: Llmd, mission: str | None, replacement: Replacement) -> str:
-    """Return the mission of a replacement. mission: by the one before. Raise LlmdError if it does not fit."""
-    before = mission if mission is not None else llmd.parts[MISSION].text if MISSION in llmd.parts else ""
-    search, new = plain_mission("\n".join(replacement.search)), plain_mission("\n".join(replacement.replace))
-    lines, search_lines = before.split("\n"), search.split("\n")
-    if _normalized(lines) != _normalized(search_lines):
-        difference = _diff(lines, search_lines)
-        raise LlmdError(f"SEARCH_MISSION differs from the mission: repeat all of it\n{difference}")
-    return new
+def _new_mission(mission: str, replacement: Replacement) -> str:
+    """Return the mission of a replacement. mission: before it. Raise LlmdError if it does not fit."""
+    lines, search = mission.split("\n"), plain_mission("\n".join(replacement.search)).split("\n")
+    if _normalized(lines) != _normalized(search):
+        raise LlmdError(f"SEARCH_MISSION differs from the mission: repeat all of it\n{_diff(lines, search)}")
+    return plain_mission("\n".join(replacement.replace))
 
 
 def _changed_document(
-    problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str | None, reply: ParsedReply
+    problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str, reply: ParsedReply
 ) -> Llmd:
-    lines = {replacement.path: replacement.line for replacement in reply.files}
     for change in changes:
-        with _noted(problems, lines[change.path]):
+        with _noted(problems, reply.paths[change.path]):
             llmd = _changed_file(llmd, change)
-    if mission is not None:
+    if reply.missions:
         with _noted(problems, reply.missions[-1].line):
             llmd = set_mission(llmd, mission)
     for entry in reply.changelog:

@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import LlmdError
 from ..markdown.blocks import BOM, blank, ends_blank, newline_of, trim_blank_lines
 from ..markdown.regions import Regions
+from ..markdown.spelling import fence_for
 from .document import (
     CHANGELOG,
     CODE,
@@ -88,9 +89,7 @@ def _language(path: str) -> str:
 
 
 def remove_file(llmd: Llmd, path: str) -> Llmd:
-    """Return the document without a file. Raise LlmdError if it is not there."""
-    if path not in llmd.files:
-        raise LlmdError(f"{path}: the file is not in the code context")
+    """Return the document without a file of its code context. Raise LlmdError."""
     old = llmd.files[path]
     edited = llmd.text[: old.section] + llmd.text[old.section_end :]
     files = _content_of(llmd)["files"]
@@ -160,12 +159,6 @@ def _section(llmd: Llmd, title: str) -> LlmdPart:
     if title not in llmd.parts:
         raise LlmdError(f"the document has no `## {title}`")
     return llmd.parts[title]
-
-
-def fence_for(text: str, sign: str = "`") -> str:
-    """Return a code fence longer than any in a text."""
-    runs = re.findall(f"{re.escape(sign)}{{3,}}", text)
-    return sign * max([3, *(len(run) + 1 for run in runs)])
 
 
 def stands_alone(text: str) -> bool:

@@ -18,7 +18,7 @@ from .document import Llmd, ThreadEntry, as_shown, parse_llmd
 from .editing import append_entry, make_llmd, remove_file, set_file
 from .files import Files, as_data
 from .journal import Applied, Journal, JournalChange, journal_change
-from .reply import ParsedReply, parse_reply
+from .reply import parse_reply
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,7 @@ def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | Non
     if entry is None or entry.assistant is None:
         return None
     reply, files = parse_reply(entry.assistant, entry.human, entry.reply_line), opened.files(allow)
-    texts, refused = _read_files(files, reply)
-    planned = ChangePlan(opened.llmd, problems=refused) if refused else plan(opened.llmd, texts, reply)
-    return Proposal(opened, entry, planned, files)
+    return Proposal(opened, entry, plan(opened.llmd, files.read, reply), files)
 
 
 def is_applied(proposal: Proposal) -> bool:
@@ -152,19 +150,6 @@ def is_applied(proposal: Proposal) -> bool:
 def fingerprint(entry: ThreadEntry) -> str:
     """Return the hash of an entry's reply."""
     return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _read_files(files: Files, reply: ParsedReply) -> tuple[dict[str, str], tuple[Problem, ...]]:
-    """Return the texts of existing files, and problems with files that may not be read."""
-    texts: dict[str, str] = {}
-    refused: list[Problem] = []
-    for path in reply.paths:
-        try:
-            if (text := files.read(path)) is not None:
-                texts[path] = text
-        except LlmdError as error:
-            refused.append(Problem(next(file.line for file in reply.files if file.path == path), str(error)))
-    return texts, tuple(refused)
 
 
 # Check, sync, undo

@@ -66,8 +66,12 @@ class ParsedReply:
     problems: tuple[Problem, ...] = ()
 
     @property
-    def paths(self) -> list[str]:
-        return list(dict.fromkeys(file.path for file in self.files))
+    def paths(self) -> dict[str, int]:
+        """Return the files' paths, each with its first line."""
+        paths: dict[str, int] = {}
+        for file in self.files:
+            paths.setdefault(file.path, file.line)
+        return paths
 
 
 class _Malformed(Exception):

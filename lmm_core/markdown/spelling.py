@@ -51,7 +51,7 @@ def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
         return f"---{newline}", f"---{newline}"
     if spelling == "comment":
         return f"<!-- lmm{newline}", f"-->{newline}"
-    fence = _fence(body, "`")
+    fence = fence_for(body)
     return f"::: {{.lmm .content-hidden}}{newline}{fence} yaml{newline}", f"{fence}{newline}:::{newline}"
 
 
@@ -91,7 +91,7 @@ def with_body(block: MetadataBlock, body: str) -> MetadataBlock:
 def _longer_fence(head: str, body: str, tail: str) -> tuple[str, str]:
     fence = _RUN.findall(head)[-1]
     closes = re.search(rf"^ {{0,3}}{fence}", body, re.M)
-    return _refence(head, _fence(body, fence[0]), tail) if closes else (head, tail)
+    return _refence(head, fence_for(body, fence[0]), tail) if closes else (head, tail)
 
 
 def _refence(head: str, fence: str, tail: str) -> tuple[str, str]:
@@ -99,7 +99,8 @@ def _refence(head: str, fence: str, tail: str) -> tuple[str, str]:
     return head[: at.start()] + fence + head[at.end() :], _RUN.sub(fence, tail, count=1)
 
 
-def _fence(body: str, sign: str) -> str:
+def fence_for(body: str, sign: str = "`") -> str:
+    """Return a code fence longer than any run of its sign in a text."""
     return sign * max(3, 1 + max((len(run) for run in _RUN.findall(body) if run[0] == sign), default=0))
 
 

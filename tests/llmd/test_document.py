@@ -133,8 +133,6 @@ def test_a_file_comes_and_goes():
     assert "````\n\n### src/new.rs\n\n```rs\nfn main() {}\n```\n\n## Changelog\n" in str(made)
     assert str(remove_file(made, "src/new.rs")) == text
     assert list(remove_file(made, "src/billing.py").files) == ["README.md", "src/new.rs"]
-    with pytest.raises(LlmdError, match="not in the code context"):
-        remove_file(made, "src/old.rs")
 
 
 def test_a_name_that_no_heading_can_hold_is_refused():

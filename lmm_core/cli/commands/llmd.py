@@ -152,11 +152,10 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
     name = str(proposal.opened.file.path)
     for change in proposal.plan.changes:
         print_diff(change.path, change.old, change.new)
-    if proposal.plan.mission is not None:
-        before = proposal.opened.llmd.parts.get(MISSION)
-        old = f"{before.text}\n" if before and before.text else ""
-        print_diff(f"{name} (mission)", old, f"{proposal.plan.mission}\n")
-    items = ("- " + text.strip().replace("\n", "\n  ") + "\n" for text in proposal.plan.changelog)
+    before, after = proposal.opened.llmd, proposal.plan.document
+    missions = (f"{llmd.parts[MISSION].text}\n" if MISSION in llmd.parts else "" for llmd in (before, after))
+    print_diff(f"{name} (mission)", *missions)
+    items = ("- " + item.text.replace("\n", "\n  ") + "\n" for item in after.changelog[len(before.changelog) :])
     print_diff(f"{name} (changelog)", "", "".join(items))
     return True
 
