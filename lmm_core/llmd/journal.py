@@ -20,7 +20,7 @@ from typing import Literal
 
 from ..errors import LlmdError
 from ..files.names import cache_folder
-from ..files.writing import remove_leftovers, replace_file, sync_folder
+from ..files.writing import remove_leftovers, replace_file, sync_folder, write_file
 from .files import read_bytes
 
 
@@ -176,16 +176,13 @@ class Journal:
 
     def _put(self, change: JournalChange, data: bytes | None) -> None:
         place = self._place(change.path)
-        try:
-            if data is None:
-                place.unlink(missing_ok=True)
-            elif read_bytes(place) != data:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(place, data)
-            if data is not None and change.mode not in (None, _mode(place)):
-                os.chmod(place, change.mode)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(place)) from None
+        if data is None:
+            place.unlink(missing_ok=True)
+        elif read_bytes(place) != data:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_file(place, data)
+        if data is not None and change.mode not in (None, _mode(place)):
+            os.chmod(place, change.mode)
 
     def _place(self, path: str) -> Path:
         place = self.root / path

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from ..errors import StoreError
@@ -120,17 +120,6 @@ def as_store(client: Client) -> VectorStore:
             f"this should be a store (client_from_config, open_store) or a QdrantClient, not {type(client).__name__}"
         )
     options = client.init_options
-    if address := _server_of(options):
+    if address := getattr(client._client, "rest_uri", ""):
         return ServerStore(client, RemoteSource(address), str(options["api_key"] or ""))
     return QdrantStore(client, place=f"in {options['path']}" if options["path"] else "in memory")
-
-
-def _server_of(options: dict[str, Any]) -> str:
-    """Return the address of a client's server, or ""."""
-    if options["path"] or options["location"] == ":memory:":
-        return ""
-    address = str(options["url"] or options["host"] or options["location"] or "localhost")
-    if "://" in address:
-        return address
-    scheme = "https" if options["https"] or (options["https"] is None and options["api_key"]) else "http"
-    return f"{scheme}://{address}" + (f":{options['port']}" if options["port"] else "")
