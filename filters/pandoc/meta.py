@@ -97,7 +97,7 @@ def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> Filte
     return FilterOptions(
         keep=words_of(values.get("keep")),
         div_types=words_of(values.get("div-types")),
-        source=_file(values.get("source")),
+        source=source if isinstance(source := values.get("source"), str) else "",  # `-M lmm-source` alone is true
         spelling=str(values.get("spelling") or ""),
         model=str(values.get("model") or ""),
         own_pass=str(values.get("pass") or ""),
@@ -109,8 +109,3 @@ def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> Filte
 def plain_options(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options in Pandoc's metadata."""
     return options_in({key: plain(value) for key, value in meta.items() if key.startswith("lmm")})
-
-
-def _file(value: Any) -> str:
-    """Return a file name; `-M lmm-source` without a value is true."""
-    return value if isinstance(value, str) else ""

@@ -12,17 +12,13 @@ from lmm_core.files.walk import TEXT_SUFFIXES
 from lmm_core.markdown.files import project_root
 
 from .call import FilterCall
-from .run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
+from .run import ADDING, MARKDOWN_FORMATS, PandocRun, base_format, filter_name
 
 
 def holds_markdown(path: Path) -> bool:
     """Return True if a file is named as markdown and not empty."""
-    return is_named_as_markdown(path) and path.is_file() and path.stat().st_size > 0
-
-
-def is_named_as_markdown(path: Path) -> bool:
-    """Return True for markdown suffixes."""
-    return path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"}
+    is_named = path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"}
+    return is_named and path.is_file() and path.stat().st_size > 0
 
 
 def refuse_overwriting(call: FilterCall) -> None:
@@ -48,7 +44,7 @@ def _refuse_losing_text(run: PandocRun) -> None:
             f"Refused: lmm-knit takes out exercises, questions and annotations, and pandoc would write the rest "
             f"over {run.output}, which is an input. Name another output."
         )
-    if options := run.adds_text():
+    if options := run.given(ADDING):
         raise FilterError(
             f"Refused: {', '.join(options)} would put more text into {run.output} at each run, because that is an "
             "input. Name another output."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +31,7 @@ _WRITING = frozenset(
     shift-heading-level-by base-header-level section-divs metadata-file columns table-of-contents""".split()
 )
 # Writer options that add to verbatim text, too
-_ADDING = frozenset("template include-in-header include-before-body include-after-body".split())
+ADDING = frozenset("template include-in-header include-before-body include-after-body".split())
 # Options that accumulate
 _WORDS = ("keep", "div-types")
 _SHIFT = {"shift-heading-level-by", "base-header-level"}
@@ -81,17 +81,14 @@ class PandocRun:
                     return str(defaults[key])
         return None
 
-    def given_metadata(self) -> list[tuple[str, str | bool]]:
-        """Return the metadata set by `-M`."""
-        pairs = (re.split("[:=]", value, maxsplit=1) for name, value in self.options if name == "metadata" and value)
-        return [(key, rest[0] if rest else True) for key, *rest in pairs]
-
     def lmm_options(self) -> dict[str, Any]:
         """Return our trusted options, from `-M` and defaults. Lists accumulate, as in pandoc."""
         tables = [settings.get("metadata") for settings in self.defaults]
         pairs = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
-        for key, value in self.given_metadata():
-            pairs += options_in({key: value}).items()
+        for option, setting in self.options:
+            if option == "metadata" and setting:
+                key, *rest = re.split("[:=]", setting, maxsplit=1)
+                pairs += options_in({key: rest[0] if rest else True}).items()
         options: dict[str, Any] = {}
         for name, value in pairs:
             options[name] = [*words_of(options.get(name)), *words_of(value)] if name in _WORDS else value
@@ -124,10 +121,10 @@ class PandocRun:
             return None
         return paths
 
-    def adds_text(self) -> list[str]:
-        """Return the options that add text."""
-        names = [f"--{name}" for name, _ in self.options if name in _ADDING]
-        return names + [f"{key} (defaults)" for settings in self.defaults for key in settings if key in _ADDING]
+    def given(self, names: Set[str]) -> list[str]:
+        """Return those of some options that are given, for messages."""
+        options = [f"--{name}" for name, _ in self.options if name in names]
+        return options + [f"{key} (defaults)" for settings in self.defaults for key in settings if key in names]
 
     def overwrites_input(self) -> bool:
         """Return True if the output is an input."""
@@ -138,9 +135,8 @@ class PandocRun:
 
     def ineffective(self, place: int) -> list[str]:
         """Return the options and filters without effect on verbatim text."""
-        names = [f"--{name}" for name, _ in self.options if name in _WRITING]
+        names = self.given(_WRITING)
         names += [f"--metadata {v}" for n, v in self.options if n == "metadata" and not (v or "").startswith("lmm")]
-        names += [f"{key} (defaults)" for settings in self.defaults for key in settings if key in _WRITING]
         names += [f"-F {name}" for name in self.filters[place + 1 :] if not is_ours(name)]
         return list(dict.fromkeys(names))
 

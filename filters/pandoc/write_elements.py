@@ -27,27 +27,22 @@ Json = dict[str, Any]
 
 
 def write_elements(document: FilterDocument, ast: Json, text: str | None = None) -> FilterOutput:
-    """Return an output for other targets than markdown; only a next filter gets metadata."""
+    """Return an output for other targets than markdown; only a next filter gets metadata, and the text."""
     from .elements import blocks_of, mark_metadata, strip_metadata
 
     doc = document.load(ast)
-    rewrite = mark_metadata if document.call.is_followed else strip_metadata
-    rewrite(doc)
-    output = hand_on(document, {**ast, "blocks": blocks_of(doc)})
-    return _leave_text(document, output, text) if text is not None else output
+    if not document.call.is_followed:
+        strip_metadata(doc)
+        return hand_on(document, {**ast, "blocks": blocks_of(doc)})
+    mark_metadata(doc)
+    meta = ast["meta"] if text is None else {**ast["meta"], TEXT: {"t": "MetaString", "c": text}}
+    return hand_on(document, {"blocks": blocks_of(doc), "meta": meta})
 
 
 def hand_on(document: FilterDocument, ast: Json) -> FilterOutput:
     """Return an output with the blocks and metadata of `ast`; the last filter removes our keys."""
     meta = document.call.mark(document.call.clean(ast["meta"]))
     return FilterOutput({**document.ast, "blocks": ast["blocks"], "meta": meta})
-
-
-def _leave_text(document: FilterDocument, output: FilterOutput, text: str) -> FilterOutput:
-    if not document.call.is_followed:
-        return output
-    meta = {**output.ast["meta"], TEXT: {"t": "MetaString", "c": text}}
-    return FilterOutput({**output.ast, "meta": meta})
 
 
 def left_text(document: FilterDocument) -> str | None:
@@ -131,7 +126,8 @@ def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
     if not is_odd_reader and converted == text:
         return document.ast
     ast = parse_as_input(document, converted)
-    return {**ast, "meta": {**_document_keys(document.ast["meta"]), **ast["meta"]}}
+    document_keys = {key: value for key, value in document.ast["meta"].items() if key in DOCUMENT_KEYS}
+    return {**ast, "meta": document_keys | ast["meta"]}
 
 
 def _loses_metadata(document: FilterDocument, block: Block) -> bool:
@@ -141,10 +137,6 @@ def _loses_metadata(document: FilterDocument, block: Block) -> bool:
     run = document.call.run
     lost = {"native", "comment"} if run is not None and run.strips_comments else {"native"}
     return any(part.spelling in lost for part in find_parts(block.source))
-
-
-def _document_keys(meta: Json) -> Json:
-    return {key: value for key, value in meta.items() if key in DOCUMENT_KEYS}
 
 
 def parse_as_input(document: FilterDocument, text: str) -> Json:
