@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase, Progress, counted
 from ..markdown.blocks import Block, Spelling, header_content, serialize_blocks
-from ..markdown.edits import RestoredBlocks, broken_edits, restore_originals
+from ..markdown.edits import broken_edits, restore_originals
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.keys import HASHES, hash_pair, read_hashes, short_hashes
 from ..markdown.spelling import settle, settle_safely, take_out
@@ -27,7 +27,7 @@ from ..markdown.tree import (
     tree_to_blocks,
 )
 from ..markdown.visibility import KnitRules
-from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSection
+from ..models.annotators.annotator import Annotator, AnnotatorSection
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..settings.tables import ScanOpts
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
@@ -126,15 +126,7 @@ class RagRun:
     is_included: Callable[[], bool] = field(default=lambda: False)
     tally: Tally = field(default_factory=Tally, init=False)
     open: list[Node] = field(default_factory=list, init=False)
-    _original: list[Block] = field(default_factory=list, init=False)
-    _blocks: list[Block] = field(default_factory=list, init=False)
     _keeps_header: bool = field(default=False, init=False)
-    _tree: HeadingNode | None = field(default=None, init=False)
-    _originals: RestoredBlocks = field(default_factory=lambda: RestoredBlocks([], {}), init=False)
-    _newline: str = field(default="\n", init=False)
-    _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
-    _parts: list[Node] = field(default_factory=list, init=False)
-    _closed: set[int] = field(default_factory=set, init=False)
     _needs: dict[int, SectionNeeds] = field(default_factory=dict, init=False)  # of sections that do not wait for others
     _annotated: set[int] = field(default_factory=set, init=False)
     _failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
@@ -234,18 +226,12 @@ class RagRun:
             return await self._annotate(node, [await task for task in below])
 
         tasks: dict[int, asyncio.Task[bool]] = {}
-        try:
+        async with asyncio.TaskGroup() as group:  # ends before the annotator is closed
             for node in self.open:
-                tasks[id(node)] = asyncio.create_task(
-                    annotate(node, [tasks[id(child)] for child in _sections_in(node) if id(child) in tasks])
-                )
+                sections = node.sections if isinstance(node, HeadingNode) else []
+                below = [tasks[id(child)] for child in sections if id(child) in tasks]
+                tasks[id(node)] = group.create_task(annotate(node, below))
                 await asyncio.sleep(0)  # send the first request before creating the others
-            await asyncio.gather(*tasks.values())
-        except asyncio.CancelledError:  # no request may follow, since the annotator is closed next
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
-            raise
 
     async def _annotate(self, node: Node, below: Sequence[bool]) -> bool:
         """Annotate a section; return True if it is complete.
@@ -261,9 +247,9 @@ class RagRun:
                 self._ask_again(node, needs.requested)
             elif needs.requested:
                 replies = await self._request_annotation(node, needs)
-                is_complete = "summary" not in needs.requested or "summary" in (replies or {})
-                values |= replies or {}
-                self._ask_again(node, [key for key in needs.requested if key not in (replies or {})])
+                is_complete = "summary" not in needs.requested or "summary" in replies
+                values |= replies
+                self._ask_again(node, [key for key in needs.requested if key not in replies])
             self._apply(node, needs, values)
         if self.progress:
             self.progress.advance()
@@ -275,20 +261,21 @@ class RagRun:
             renewed = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
             self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **renewed})} if renewed else {})
 
-    async def _request_annotation(self, node: Node, needs: SectionNeeds) -> dict[str, Any] | None:
+    async def _request_annotation(self, node: Node, needs: SectionNeeds) -> dict[str, Any]:
         self.tally.names.add(self.annotator.name)
         try:
             annotation = await self.annotator.annotate(self._section_of(needs), needs.requested, needs.instead)
         except ModelError as error:
             self._failed.append((node.line, error))
             self.tally.failed += 1
-            return None
+            return {}
         self._failed += [(node.line, error) for error in annotation.refused.values()]
         self.tally.failed += bool(annotation.refused)
         for remark in annotation.remarks:
             self.logger.info(remark, node.line)
         empty = DELETED if self.annotator.name == STAND_IN else None  # so that a model is asked later
-        replies = _pick_replies(annotation, [key for key in needs.requested if key not in annotation.refused], empty)
+        replies = {"questions": annotation.questions or empty, "summary": annotation.summary or empty}
+        replies = {key: replies[key] for key in needs.requested if key not in annotation.refused}
         self._count(node, needs, replies)
         return replies
 
@@ -405,14 +392,5 @@ def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple
     yield from groups.values()
 
 
-def _sections_in(node: Node) -> list[HeadingNode]:
-    return node.sections if isinstance(node, HeadingNode) else []
-
-
 def _is_annotated(node: Node) -> bool:
     return any(hash_pair(node.properties, key) for key in ("questions", "summary"))
-
-
-def _pick_replies(annotation: Annotation, keys: list[str], empty: Any) -> dict[str, Any]:
-    replies: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
-    return {key: replies[key] or empty for key in keys}
