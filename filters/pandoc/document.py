@@ -14,7 +14,7 @@ from lmm_core.logging import LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling
 from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.keys import is_positional
-from lmm_core.markdown.metadata.lmm_options import OPTIONS, all_options, options_in, refusal, report_refused
+from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, refused_options, report_refused
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules, named_types, words_of
 from lmm_core.scan.documents.document import project_of
@@ -141,10 +141,10 @@ def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
 def _report_refused(document: FilterDocument) -> None:
     if document.source is not None:
         report_refused(document.blocks, document.logger)
-    reported = {name for options in all_options(document.blocks) for name in options}
-    for name in document.options.refused:
-        if name not in reported:
-            document.logger.warning(refusal(name))
+    reported = {message for _, message in refused_options(document.blocks)}
+    for message in map(refusal, document.options.refused):
+        if message not in reported:
+            document.logger.warning(message)
 
 
 def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], path: Path | None) -> FilterOptions:

@@ -53,11 +53,12 @@ def parse_attributes(text: str) -> Attributes:
         elif item["class"]:
             attributes.classes.append(item["class"])
         else:
-            _add_pair(attributes, item["key"], _ESCAPED.sub(r"\1", _unquoted(item["value"])))
+            add_pair(attributes, item["key"], _ESCAPED.sub(r"\1", _unquoted(item["value"])))
     return attributes
 
 
-def _add_pair(attributes: Attributes, key: str, value: str) -> None:
+def add_pair(attributes: Attributes, key: str, value: str) -> None:
+    """Add `key=value`, which may be a class or an identifier."""
     if key == "class":
         attributes.classes += value.split()
     elif key == "id":

@@ -17,6 +17,7 @@ from .blocks import (
     MetadataBlock,
     Spelling,
     TextBlock,
+    add_pair,
     parse_attributes,
 )
 from .metadata.keys import DECIDING, find_key
@@ -421,11 +422,5 @@ def _skip_blank(text: str, start: int, end: int) -> int:
 def _html_attributes(text: str) -> Attributes:
     attributes = Attributes()
     for name, double, single, bare in _PAIR.findall(text):
-        value, key = double or single or bare, name.lower()
-        if key == "class":
-            attributes.classes = value.split()
-        elif key == "id":
-            attributes.identifier = value
-        else:
-            attributes.pairs[key] = value
+        add_pair(attributes, name.lower(), double or single or bare)
     return attributes

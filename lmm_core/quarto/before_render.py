@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import MarkdownError, RenderError
 from ..files.walk import RENDERED, is_document
@@ -20,11 +19,6 @@ from ..settings.quarto_project import page_settings, read_project, with_quarto_r
 from .extension import filter_problem, has_filter
 from .native_blocks import find_native
 from .pages import Page, input_files, name_in_project, read_pages
-
-if TYPE_CHECKING:
-    from ..scan.documents.passes import RagWork
-
-_AT_ONCE = 16  # files annotated concurrently
 
 
 def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> None:
@@ -87,33 +81,24 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
     Unchanged files are not written, since `quarto preview` renders written ones."""
     import asyncio
 
-    from ..scan.documents.passes import RagWork
+    from ..scan.documents.passes import RagWork, work_on
     from ..settings.models import Models
 
     work = RagWork(Models(warn=logger.warning))
-    places = asyncio.Semaphore(_AT_ONCE)
 
     async def annotate_file(path: Path) -> None:
-        async with places:
-            try:
-                if await _annotate_one(path, work, logger):
-                    logger.info(f"annotated: {name_in_project(path, project_dir)}")
-            except OSError as error:
-                in_file(logger, path).error(f"not annotated: {error.strerror or error}")
-            except MarkdownError as error:
-                logger.error(f"not annotated: {error}")
+        try:
+            file, blocks = await work_on(path, work.finish, logger)
+            text = serialize_blocks(blocks)
+            if text != file.text:
+                write_markdown(path, text, file)
+                logger.info(f"annotated: {name_in_project(path, project_dir)}")
+        except OSError as error:
+            in_file(logger, path).error(f"not annotated: {error.strerror or error}")
+        except MarkdownError as error:
+            logger.error(f"not annotated: {error}")
 
     try:
         await asyncio.gather(*map(annotate_file, paths))
     finally:
         await work.models.close()
-
-
-async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
-    from ..scan.documents.passes import work_on
-
-    file, blocks = await work_on(path, work.finish, logger)
-    text = serialize_blocks(blocks)
-    if text != file.text:
-        write_markdown(path, text, file)
-    return text != file.text

@@ -1,54 +1,22 @@
-"""The table of keys with a meaning in metadata blocks and headers."""
+"""The keys with a meaning in metadata blocks and headers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
-
-Value = Literal["switch", "words", "text", "message", "other"]
-
-
-class Key(NamedTuple):
-    """A key.
-
-    decides: controls visibility
-    is_headers: used in headers, so no sign of a block
-    is_setting: no property in the index
-    is_prose: must not appear on a page
-    is_ours: marks a mapping as metadata
-    """
-
-    name: str
-    value: Value
-    decides: bool = False
-    is_headers: bool = False
-    is_setting: bool = False
-    is_prose: bool = True
-    is_ours: bool = True
-
+from typing import Any
 
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
-KEYS = (
-    Key("type", "words", decides=True, is_prose=False),
-    *(Key(name, "switch", decides=True, is_setting=True) for name in ("knit", "skip")),
-    Key("frozen", "switch", is_setting=True),
-    Key("questions", "text"),
-    Key("chat", "other", is_setting=True),
-    *(Key(name, "message") for name in MESSAGE_KEYS),
-    Key("summary", "text", is_headers=True),
-    Key("titles", "text", is_headers=True, is_prose=False),
-    *(Key(name, "text", is_headers=True, is_setting=True, is_prose=False) for name in ("title", "docid")),
-    Key("lmm", "other", is_headers=True, is_setting=True),
-    *(Key(name, "other", is_headers=True, is_setting=True, is_ours=False) for name in ("model", "split")),
-    Key("txthash", "other", is_headers=True, is_setting=True, is_prose=False, is_ours=False),  # of LM markdown
-)
-BLOCK_KEYS = frozenset(key.name for key in KEYS if key.is_ours)
-SETTINGS = frozenset(key.name for key in KEYS if key.is_setting)
-NO_PROSE = frozenset(key.name for key in KEYS if not key.is_prose)
-DECIDING = frozenset(key.name for key in KEYS if key.decides)
-POSITIONAL = frozenset(key.name for key in KEYS if not key.is_headers)
-SWITCHES = tuple(key.name for key in KEYS if key.value == "switch")
+SWITCHES = ("knit", "skip", "frozen")
+DECIDING = frozenset({"type", "knit", "skip"})  # control visibility
+# Keys of blocks inside the text, which headers of other programs do not have
+POSITIONAL = frozenset({"type", *SWITCHES, "questions", "chat", *MESSAGE_KEYS})
+# Keys that mark a mapping as metadata
+BLOCK_KEYS = POSITIONAL | {"summary", "titles", "title", "docid", "lmm"}
+# Keys that are no property in the index (`txthash` is LM markdown's)
+SETTINGS = frozenset({*SWITCHES, "chat", "title", "docid", "lmm", "model", "split", "txthash"})
+# Keys whose values may appear on a page
+NO_PROSE = frozenset({"type", "titles", "title", "docid", "txthash"})
 TEXTS = ("type", "questions", "summary")  # candidates for correcting misspelled keys
 # Keys that need text below them.
 ABOUT_TEXT = frozenset({*SWITCHES, *TEXTS, "titles"})

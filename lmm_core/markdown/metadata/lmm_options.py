@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...logging import LoggerBase
@@ -34,9 +34,11 @@ def options_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {str(key).replace("_", "-"): value for key, value in pairs}
 
 
-def refused_in(metadata: Mapping[str, Any]) -> list[str]:
-    """Return a message for each option that a document may not set."""
-    return [refusal(name) for name in options_in(metadata) if name in BY_PERSON]
+def refused_options(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+    """Yield line and message for each option that a document's blocks may not set."""
+    for block in blocks:
+        if isinstance(block, MetadataBlock):
+            yield from ((block.line, refusal(name)) for name in options_in(block.content) if name in BY_PERSON)
 
 
 def refusal(name: str) -> str:
@@ -46,12 +48,5 @@ def refusal(name: str) -> str:
 
 def report_refused(blocks: Iterable[Block], logger: LoggerBase) -> None:
     """Report the options that a document's blocks may not set."""
-    for block in blocks:
-        if isinstance(block, MetadataBlock):
-            for message in refused_in(block.content):
-                logger.warning(message, block.line)
-
-
-def all_options(blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
-    """Yield the options of each metadata block."""
-    return (options_in(block.content) for block in blocks if isinstance(block, MetadataBlock))
+    for line, message in refused_options(blocks):
+        logger.warning(message, line)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ...errors import MarkdownError
 from ...logging import LoggerBase
-from ...markdown.blocks import Block, MetadataBlock, Problem, header_content
+from ...markdown.blocks import Block, Problem, header_content
 from ...markdown.edits import broken_edits
 from ...markdown.files import MarkdownDocument, read_markdown
-from ...markdown.metadata.lmm_options import refused_in
+from ...markdown.metadata.lmm_options import refused_options
 from ...markdown.parse import DIV_UNDER_TEXT
 from ...markdown.visibility import KnitRules, header_rules
 from ..left_out import find_pieces
@@ -33,7 +33,7 @@ def find_mistakes(
     """
     findings = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
     findings += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
-    findings += _find_refused_options(document.blocks)
+    findings += [Finding(line, "refused-option", message) for line, message in refused_options(document.blocks)]
     return _without_duplicates(findings)
 
 
@@ -46,12 +46,6 @@ def report_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBas
 def _of_parser(problem: Problem) -> Finding:
     under_text = problem.message.startswith(DIV_UNDER_TEXT)
     return Finding(problem.line, "no-blank-line" if under_text else "not-closed", problem.message)
-
-
-def _find_refused_options(blocks: Sequence[Block]) -> Iterator[Finding]:
-    for block in blocks:
-        for message in refused_in(block.content) if isinstance(block, MetadataBlock) else ():
-            yield Finding(block.line, "refused-option", message)
 
 
 def _without_duplicates(findings: Sequence[Finding]) -> list[Finding]:
