@@ -66,8 +66,9 @@ _TABLE_START = re.compile(r"[ ]{0,3}(?:[|+]|-{2}|[^\n|]*\||[^\n]+\n[ ]{0,3}-{2,}
 _MULTILINE = re.compile(  # a table with blank lines between its rows
     r"(?:[ ]*-{3,}[ ]*\r?\n(?:[ \t]*[^\s-][^\n]*\n)+)?[ ]*-{2,}(?:[ ]+-+)+[ ]*\r?\n(?![ \t]*\r?\n)"
 )
-_MULTILINE_END = re.compile(r"\n[ ]*-{3}[ -]*(?=\r?\n[ \t]*\r?(?:\n|\Z)|\r?\n?\Z)")
-_LONGEST_TABLE = 50_000  # characters searched for its end
+_MULTILINE_END = re.compile(  # or a heading, before which there is none
+    r"\n(?:[ ]*-{3}[ -]*(?=\r?\n[ \t]*\r?(?:\n|\Z)|\r?\n?\Z)|(?P<heading>[ \t]*\r?\n#{1,6}[ \t]))"
+)
 _MAY_GO_ON = re.compile(r"[ \t:~*+(@#\d-]|[A-Za-z]+[.)]|[Tt]able:")  # fast rejection
 
 
@@ -106,6 +107,7 @@ class _Parser:
         self._close = Forward(NATIVE_CLOSE, text)
         self._remark = Forward(_REMARK_OPEN, text)
         self._item: tuple[int, re.Pattern[str] | None] = (-1, None)
+        self._table_end = (-1, False)  # the last one found, and whether it is one
         self._under_text: list[int] = []
 
     def parse(self) -> list[Block]:
@@ -265,8 +267,12 @@ class _Parser:
     def _last_line_of_table(self, pos: int) -> int:
         """Return where the last line of a table with blank lines between rows starts, or the position itself."""
         head = _MULTILINE.match(self.text, pos) if self.text[pos] in " -" else None
-        end = _MULTILINE_END.search(self.text, head.end() - 1, pos + _LONGEST_TABLE) if head else None
-        return pos if end is None or _HEADING_INSIDE.search(self.text, pos, end.start()) else end.start() + 1
+        if head is None:
+            return pos
+        if self._table_end[0] < head.end():  # else found from an earlier table
+            end = _MULTILINE_END.search(self.text, head.end() - 1)
+            self._table_end = (end.start() + 1, not end["heading"]) if end else (self.size, False)
+        return self._table_end[0] if self._table_end[1] else pos
 
     def _definition_under(self, pos: int) -> int:
         below = self.text.find("\n", pos) + 1

@@ -48,8 +48,9 @@ def test_what_would_grow_is_refused_in_a_sentence(body, told):
         f"---\ntitle: T\n{keys(3_000)}---\n\n# H\n\nText.\n",
         f"# H\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{keys(3_000)}```\n:::\n\nText.\n",
         "---\ntitle: T\n---\n\n" + keys(1_000, "---\nx{}: {}\n---\n\n") + "Text.\n",
+        "-- --\nText\n\n" * 8_000,
     ],
-    ids=["header", "div", "blocks"],
+    ids=["header", "div", "blocks", "open tables"],
 )
 def test_large_notes_are_done(content, pandoc):
     write("config.toml", "")
