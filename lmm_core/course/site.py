@@ -71,29 +71,20 @@ def find_pandoc() -> str:
 
 
 def render_pages(
-    pages: Sequence[PageJob],
-    language: str,
-    pandoc: str,
-    progress: Progress | None = None,
-    seconds: float = SECONDS,
+    pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None = None
 ) -> list[RenderedPage]:
-    """Return the pages' HTML.
-
-    seconds: timeout per page
-    Raise RenderError if pandoc fails to run or times out."""
+    """Return the pages' HTML. Raise RenderError if pandoc fails to run or times out."""
     if progress:
         progress.expect(len(pages))
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
     shares = [pages[at::count] for at in range(count)]
     with ThreadPoolExecutor(count) as workers:
-        batches = [*workers.map(lambda share: [*_run(share, language, pandoc, progress, seconds)], shares)]
+        batches = [*workers.map(lambda share: [*_run(share, language, pandoc, progress)], shares)]
     rendered = {page.name: page for page in chain.from_iterable(batches)}
     return [rendered[page.name] for page in pages]
 
 
-def _run(
-    pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None, seconds: float
-) -> Iterator[RenderedPage]:
+def _run(pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None) -> Iterator[RenderedPage]:
     words = site_words(language)
     job = {
         "filter": str(FILES / "site.lua"),
@@ -108,7 +99,7 @@ def _run(
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         except OSError as error:
             raise RenderError(f"pandoc could not be started: {error.strerror}") from None
-        timer = Timer(seconds * len(pages), process.kill)
+        timer = Timer(SECONDS * len(pages), process.kill)
         timer.start()
         with process:
             assert process.stdin and process.stdout
@@ -120,7 +111,7 @@ def _run(
                 if progress:
                     progress.advance()
         if not timer.is_alive():
-            raise RenderError(f"pandoc took more than {seconds * len(pages):g} s")
+            raise RenderError(f"pandoc took more than {SECONDS * len(pages):g} s")
         timer.cancel()
         if process.returncode:
             errors.seek(0)

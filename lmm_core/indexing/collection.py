@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ..errors import FolderError, StoreError
@@ -48,19 +48,17 @@ NOTHING = "Nothing is indexed here yet. To index the notes, run: lmm index ."
 GROUP = "document"
 
 
-async def ainitialize_collection(
-    store: VectorStore, name: str, encoder: Encoder, indexes: Mapping[str, Any] = INDEXES
-) -> bool:
+async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
     """Create a collection for an encoder. Return True if it is new.
 
-    indexes: of the payload. Raise ModelError, and StoreError if an existing one differs."""
+    Raise ModelError, and StoreError if an existing one differs."""
     identity = encoder.identity()
     stored = await asyncio.to_thread(store.metadata, name)
     if stored is not None:
         compare_identity(name, stored, identity)
         return False
     spec = await encoder.spec()
-    await asyncio.to_thread(store.create, name, spec, identity, indexes)
+    await asyncio.to_thread(store.create, name, spec, identity, INDEXES)
     return True
 
 

@@ -10,7 +10,7 @@ import math
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -49,13 +49,13 @@ class Rates:
 
     rate: questions per minute"""
 
-    def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.rate, self.clock = rate, clock
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, who: str, cost: float = DEAR) -> float:
         """Take from a bucket. Return 0, or the seconds to wait if it is short."""
-        key, now = network_of(who), self.clock()
+        key, now = network_of(who), time.monotonic()
         left, then = self._buckets.pop(key, (float(self.rate), now))
         left = min(float(self.rate), left + (now - then) * self.rate / MINUTE)
         missing = max(0.0, cost - left)

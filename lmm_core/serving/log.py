@@ -28,10 +28,10 @@ class _Tally:
 
 
 class Log:
-    """A rate-limited log. say: prints a message; clock: in seconds."""
+    """A rate-limited log. say: prints a message."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
-        self._say, self._clock = say, clock
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
         self._tallies: dict[str, _Tally] = {}
         self._lock = threading.Lock()
 
@@ -43,7 +43,7 @@ class Log:
         with self._lock:
             self._report_old()
             kind = kind or message.partition(": ")[0]
-            tally = self._tallies.setdefault(kind, _Tally(self._clock()))
+            tally = self._tallies.setdefault(kind, _Tally(time.monotonic()))
             if tally.printed < most:
                 tally.printed += 1
                 self._say(_one_entry(message))
@@ -51,7 +51,8 @@ class Log:
                 tally.left_out += 1
 
     def _report_old(self) -> None:
-        for kind in [kind for kind, tally in self._tallies.items() if self._clock() - tally.since >= EVERY]:
+        now = time.monotonic()
+        for kind in [kind for kind, tally in self._tallies.items() if now - tally.since >= EVERY]:
             if left_out := self._tallies.pop(kind).left_out:
                 self._say(f"{_one_entry(kind)[:100]} … and {left_out:,} more like this in the last minute")
 

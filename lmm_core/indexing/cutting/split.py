@@ -172,17 +172,13 @@ class BlocksText:
             for start, text in zip(self.starts, texts, strict=True)
             for at, count in (text.gaps if isinstance(text, Excerpt) else ())
         ]
-        self._last = (-1, 0, 0)  # cached lookup: block, position in it, line
 
     def line(self, pos: int) -> int:
         """Return the file's line at a position."""
         block = bisect_right(self.starts, pos) - 1
-        last_block, last, line = self._last
-        if block != last_block:
-            last, line = self.starts[block], self._lines[block]
-        line += self.text.count("\n", last, pos) if last <= pos else -self.text.count("\n", pos, last)
-        self._last = block, pos, line
-        return line + sum(count for at, count in self._gaps if self.starts[block] <= at <= pos)
+        start = self.starts[block]
+        gaps = sum(count for at, count in self._gaps if start <= at <= pos)
+        return self._lines[block] + self.text.count("\n", start, pos) + gaps
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and last line of a part, without surrounding blank lines."""
