@@ -153,10 +153,6 @@ def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> li
     return labelled
 
 
-def _one_line(text: str) -> str:
-    return printable(" ".join(text.split())).strip()
-
-
 # Files
 
 
@@ -198,7 +194,7 @@ def _read_jsonl(text: str, name: str) -> Iterator[LabelledQuestion]:
 
 
 def _asked(question: object, section: object, place: str) -> LabelledQuestion:
-    text = _one_line(question) if isinstance(question, str) else ""
+    text = printable(" ".join(question.split())).strip() if isinstance(question, str) else ""
     if not text:
         raise QuestionsError(f"{place}: a question is missing")
     if not isinstance(section, str | None):

@@ -4,7 +4,6 @@ Rows hold a question's words and, if the notes answered it, the sections found; 
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,11 +49,7 @@ def count_askers(turns: Sequence[RecordedTurn]) -> int:
 
 async def make_rows(library: Library, turns: Sequence[RecordedTurn]) -> list[Row]:
     """Return a row for each turn. Raise StoreError and RetrieveError."""
-    languages = sorted(filter(None, (await library.material()).languages))
-    return await asyncio.to_thread(_make_rows, turns, library.language, languages)
-
-
-def _make_rows(turns: Sequence[RecordedTurn], language: str, languages: Sequence[str]) -> list[Row]:
+    languages, language = sorted(filter(None, (await library.material()).languages)), library.language
     encoder, words = Bm25Encoder(language), {}
     for question in {turn.question for turn in turns}:
         vector = encoder.encode_query(" ".join(asked_words(question, language)), languages)

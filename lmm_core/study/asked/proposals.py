@@ -28,7 +28,7 @@ from ...scan.documents.passes import work_on
 from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
-from .recordings import RecordedTurn, answering_section, is_failure
+from .recordings import RecordedTurn, Recordings, answering_section, is_failure
 
 ANSWERED = 0.5  # share of a group's answered questions from which the notes answer it
 SHARED = 1 / 3  # share of a group's questions that contain a word of its subject
@@ -279,25 +279,31 @@ class FileProposals:
     after: str
     proposals: tuple[GroupProposal, ...]
 
-    def save(self) -> None:
-        """Write the file if changed. Raise OSError and MarkdownError (ChangedError after concurrent changes)."""
-        if self.after != self.file.text:
-            write_markdown(self.file.path, self.after, self.file)
-
 
 async def propose_in_files(
-    project: Project, proposals: Sequence[GroupProposal], logger: LoggerBase
+    project: Project, proposals: Sequence[GroupProposal], logger: LoggerBase, recordings: Recordings | None
 ) -> list[FileProposals]:
-    """Return changed files without writing them, and log failures."""
+    """Write proposals into their files, and log failures.
+
+    recordings: get what was proposed; None: nothing is written"""
     written = []
     for source in dict.fromkeys(proposal.section.source for proposal in proposals):
         own = tuple(proposal for proposal in proposals if proposal.section.source == source)
         path = _from_here(project.root / source)
         try:
-            written.append(await _propose_in(project, path, own, logger))
+            changed = await _propose_in(project, path, own, logger)
+            if recordings is not None:
+                _save(changed, recordings)
+            written.append(changed)
         except (OSError, LmmError) as error:
             report_failure(error, logger)
     return written
+
+
+def _save(changed: FileProposals, recordings: Recordings) -> None:
+    if changed.after != changed.file.text:
+        write_markdown(changed.file.path, changed.after, changed.file)
+    recordings.mark_proposed(turn.id for proposal in changed.proposals for turn in proposal.turns)
 
 
 def _from_here(path: Path) -> Path:

@@ -78,11 +78,6 @@ def is_failure(turn: RecordedTurn) -> bool:
     return turn.outcome in ("refused", "partly") or turn.thumb < 0
 
 
-def is_answered(turn: RecordedTurn) -> bool:
-    """Return True if the sections found are informative."""
-    return turn.outcome not in ("refused", "off_topic") and bool(turn.sources)
-
-
 def answering_section(turn: RecordedTurn) -> str:
     """Return the best cited section, "" for none or after a thumb down."""
     return next((source.section for source in turn.sources if source.cited and turn.thumb >= 0), "")
@@ -90,11 +85,9 @@ def answering_section(turn: RecordedTurn) -> str:
 
 def found_sections(turn: RecordedTurn) -> dict[str, float]:
     """Return weights of the best sections found, empty if they are not informative."""
-    if not is_answered(turn):
+    if turn.outcome in ("refused", "off_topic"):
         return {}
-    best = max(source.score for source in turn.sources)
-    if best <= 0:
-        return {source.section: 1 / source.rank for source in turn.sources[:SECTIONS_COMPARED]}
+    best = max((source.score for source in turn.sources), default=0.0) or 1.0
     shares = ((source.section, max(source.score, 0.0) / best) for source in turn.sources[:SECTIONS_COMPARED])
     return {section: share**2 for section, share in shares if share}
 
@@ -198,8 +191,8 @@ class Recordings:
     def forget(self, word: str) -> int:
         """Delete turns containing a word or phrase, ignoring case, and return their number."""
         wanted = _pattern(word)
-        ids = [(turn.id,) for turn in self.turns() if wanted.search(_folded(_texts_of(turn)))]
-        return self._remove('"id" = ?', ids)
+        texts = {turn.id: f"{turn.question}\n{turn.answer}\n{turn.comment}" for turn in self.turns()}
+        return self._remove('"id" = ?', [(id,) for id, text in texts.items() if wanted.search(_folded(text))])
 
     def expire(self, days: int, now: datetime | None = None) -> int:
         """Delete turns older than some days and return their number."""
@@ -328,10 +321,6 @@ def _text(value: str) -> str:
 
 
 # Words to forget
-
-
-def _texts_of(turn: RecordedTurn) -> str:
-    return f"{turn.question}\n{turn.answer}\n{turn.comment}"
 
 
 def _folded(text: str) -> str:

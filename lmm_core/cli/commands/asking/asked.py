@@ -10,24 +10,20 @@ from pathlib import Path
 
 import click
 
-from ....errors import MarkdownError
 from ....files.outputs import HTML, LINES_OF_JSON, write_output
 from ....files.writing import is_stream
 from ....logging import counted, one_line, put, say
-from ....retrieve.library import Library
 from ....settings.models import Models
-from ....settings.project import Project
 from ....study.asked.grouping import FEWEST, count_askers
 from ....study.asked.page import AskedOverview, ShownGroup, asked_page, lead, make_overview
 from ....study.asked.proposals import FileProposals, Proposals, decide, propose_in_files
-from ....study.asked.recordings import RecordedTurn, Recordings, export_lines, recordings_path
+from ....study.asked.recordings import Recordings, export_lines, recordings_path
 from ...arguments import check_written, json_option, output_option, searched_project
 from ...reports import (
     ReportPrinter,
     exit_with_status,
     print_diff,
     print_json,
-    report_failure,
     run,
     shorten,
     warn,
@@ -62,20 +58,15 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
     if not turns and not as_json:
         say(NOTHING_RECORDED, err=True)
         return
-    overview = _make_overview(project, turns, small_groups)
+    fewest = 1 if small_groups else FEWEST
+    overview = with_library(
+        project, Models(warn=warn), lambda library: make_overview(project.root, library, turns, fewest)
+    )
     if as_json:
         print_json(asdict(overview))
         return
     _print_overview(overview)
     _write_page(page, overview)
-
-
-def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> AskedOverview:
-
-    async def work(library: Library) -> AskedOverview:
-        return await make_overview(project.root, library, turns, 1 if small_groups else FEWEST)
-
-    return with_library(project, Models(warn=warn), work)
 
 
 def _print_overview(overview: AskedOverview) -> None:
@@ -167,37 +158,16 @@ def propose_mends(dry_run: bool) -> None:
     if not turns:
         say(NOTHING_RECORDED, err=True)
         return
-    proposals = _decide(turns, recordings.proposed())
-    for proposal in _propose(proposals, logger):
+    project, before = searched_project(), recordings.proposed()
+    proposals = with_library(project, Models(warn=warn), lambda library: decide(library, turns, before))
+    written_to = None if dry_run else recordings
+    for proposal in run(propose_in_files(project, proposals.proposals, logger, written_to)):
         if dry_run:
             print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
-        elif _is_saved(proposal, logger):
-            recordings.mark_proposed(turn.id for group_proposal in proposal.proposals for turn in group_proposal.turns)
+        else:
             _say_proposed(proposal)
     _say_rest(proposals, dry_run)
     exit_with_status(logger)
-
-
-def _decide(turns: Sequence[RecordedTurn], before: frozenset[str]) -> Proposals:
-    async def work(library: Library) -> Proposals:
-        return await decide(library, turns, before)
-
-    return with_library(searched_project(), Models(warn=warn), work)
-
-
-def _propose(proposals: Proposals, logger: ReportPrinter) -> list[FileProposals]:
-    if not proposals.proposals:
-        return []
-    return run(propose_in_files(searched_project(), proposals.proposals, logger))
-
-
-def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
-    try:
-        proposal.save()
-    except (OSError, MarkdownError) as error:
-        report_failure(error, proposal.file.path, logger)
-        return False
-    return True
 
 
 def _say_proposed(proposal: FileProposals) -> None:
