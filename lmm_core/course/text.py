@@ -11,14 +11,7 @@ from typing import Any
 from ..errors import RenderError
 from ..files.walk import is_inside
 from ..logging import LoggerBase, in_file
-from ..markdown.blocks import (
-    Block,
-    HeaderBlock,
-    MetadataBlock,
-    TextBlock,
-    header_content,
-    serialize_blocks,
-)
+from ..markdown.blocks import Block, HeaderBlock, MetadataBlock, TextBlock, header_content, serialize_blocks
 from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
@@ -27,14 +20,7 @@ from ..scan.check.document import CheckedDocument
 from ..scan.knit import knit
 from ..settings.project import Project
 from ..settings.quarto_inputs import INCLUDE, named_in
-from ..settings.quarto_project import (
-    active_profiles,
-    as_list,
-    folder_settings,
-    merged,
-    page_rules,
-    page_settings,
-)
+from ..settings.quarto_project import active_profiles, as_list, folder_settings, merged, page_rules, page_settings
 
 _CELL = re.compile(r"^([ \t]*(?:`{3,}|~{3,}))[ \t]*\{([A-Za-z][\w-]*)[^{}\n]*\}", re.M)
 _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")

@@ -16,27 +16,9 @@ from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, save_bytes
 from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
-from ..arguments import (
-    Asking,
-    Writing,
-    asking_options,
-    find_documents,
-    writing_options,
-)
-from ..files import (
-    rewrite,
-    work_file,
-    work_on_saved,
-    write_worked,
-)
-from ..reports import (
-    ProgressBar,
-    ReportPrinter,
-    exit_with_status,
-    print_json,
-    report_failure,
-    run,
-)
+from ..arguments import Asking, Writing, asking_options, find_documents, writing_options
+from ..files import rewrite, work_file, work_on_saved, write_worked
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, run
 from ..session import SavedFiles, at_every_save
 
 

@@ -19,16 +19,7 @@ from ....study.asked.page import AskedOverview, ShownGroup, asked_page, lead, ma
 from ....study.asked.proposals import FileProposals, Proposals, decide, propose_in_files
 from ....study.asked.recordings import Recordings, export_lines, recordings_path
 from ...arguments import check_written, json_option, output_option, searched_project
-from ...reports import (
-    ReportPrinter,
-    exit_with_status,
-    print_diff,
-    print_json,
-    run,
-    shorten,
-    warn,
-    with_library,
-)
+from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, run, shorten, warn, with_library
 
 PAGE = (".lmm", "asked.html")  # in the project's folder
 LISTED = 8  # groups

@@ -15,16 +15,7 @@ from ....logging import counted, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
-from ....study.bench import (
-    DEPTH,
-    FOUND,
-    Bench,
-    BenchReport,
-    EncodingResult,
-    QuestionResult,
-    by_section,
-    measures,
-)
+from ....study.bench import DEPTH, FOUND, Bench, BenchReport, EncodingResult, QuestionResult, by_section, measures
 from ...arguments import find_documents, folders_argument, json_option, project_at
 from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run, shorten, warn
 
