@@ -5,11 +5,10 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from ..files.walk import RENDERED, is_document, is_inside
-from ..markdown.blocks import Block
 from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
 from ..settings.quarto_inputs import find_inputs, follow_includes, named_in
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
@@ -27,10 +26,6 @@ class Page(MarkdownDocument):
     includes: Sequence[Path] = ()
     included: bool = False
     outside: bool = False
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        return super().blocks
 
     @property
     def is_written(self) -> bool:

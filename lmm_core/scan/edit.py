@@ -12,8 +12,6 @@ from ..errors import ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     Block,
-    HeaderBlock,
-    HeadingBlock,
     MetadataBlock,
     TextBlock,
     blank,
@@ -101,7 +99,7 @@ class EditRun(ModelRun[EditRequest]):
             )
             self.logger.error(problem, block.line)
             return False
-        text = "" if edit and edit.old is None else text_of(node)
+        text = "" if edit and edit.old is None else _text_without_metadata(_blocks_of(node))
         self.open.append(EditRequest(block, node, requests, new, edit.new if edit else None, text))
         return True
 
@@ -159,7 +157,7 @@ class EditRun(ModelRun[EditRequest]):
     def _insert(self, blocks: list[Block], at: int, edit_request: EditRequest) -> bool:
         block, reply = blocks[at], edit_request.reply
         assert isinstance(block, MetadataBlock) and reply is not None
-        start, end = extent(blocks, at)
+        start, end = _extent(blocks, at)
         edit = read_edit(blocks[start]) if start < end else None
         if not _is_unchanged(blocks[start:end], edit, edit_request):
             return False
@@ -231,33 +229,13 @@ def count_done(block: MetadataBlock, requests: Sequence[str]) -> int:
     return last
 
 
-def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
+def _extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
     """Return the span of the blocks that a metadata block annotates."""
-    start = at + 1
-    while start < len(blocks) and isinstance(blocks[start], MetadataBlock):
+    nodes = {id(block): node for node in traverse(blocks_to_tree(blocks)) for block in node.metadata}
+    node, start = nodes[id(blocks[at])], at + 1
+    while start < len(blocks) and nodes.get(id(blocks[start])) is node:
         start += 1
-    if isinstance(blocks[at], HeaderBlock):
-        return at + 1, len(blocks)
-    if start == len(blocks):
-        return start, start
-    first = blocks[start]
-    if not isinstance(first, HeadingBlock):
-        return start, start + 1
-    end = start + 1
-    while end < len(blocks) and not _ends(blocks[end], first.level):
-        end += 1
-    while isinstance(blocks[end - 1], MetadataBlock) and end < len(blocks):
-        end -= 1  # it annotates the next heading
-    return start, end
-
-
-def _ends(block: Block, level: int) -> bool:
-    return isinstance(block, HeadingBlock) and block.level <= level
-
-
-def text_of(node: Node) -> str:
-    """Return a part's text without metadata."""
-    return _text_without_metadata(_blocks_of(node))
+    return start, start + len(_blocks_of(node))
 
 
 def _blocks_of(node: Node) -> list[Block]:

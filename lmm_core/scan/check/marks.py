@@ -67,16 +67,6 @@ class Place(NamedTuple):
         return next((at for at in range(self.at + 1, len(lines)) if is_wanted(lines[at])), len(lines))
 
 
-class Rule(NamedTuple):
-    """A kind of line; `test` returns the line after the finding, or 0."""
-
-    code: str
-    needle: str
-    pattern: re.Pattern[str]
-    test: Callable[[Place], int]
-    advice: str
-
-
 def find_marks(text: CheckedText, allowed: frozenset[str]) -> Iterator[Finding]:
     """Yield the findings of all rules, one for each line."""
     reported: set[int] = set()
@@ -164,8 +154,9 @@ def _is_asked(place: Place) -> int:
     return 0 if without_code(text.source)[place.match.start("sign") - 1].isspace() else at + 1
 
 
+# Code, a text that such lines hold, their pattern, a test (it returns the line after the finding, or 0), and advice
 RULES = tuple(
-    Rule(code, needle, re.compile(pattern), test, advice)
+    (code, needle, re.compile(pattern), test, advice)
     for code, needle, pattern, test, advice in (
         ("no-blank-line", ":::", r"\n:::[^\n]*lmm", _div_under_text, DIV_UNDER_TEXT),
         ("no-blank-line", "---", r"\n---[ \t]*\r?\n(?=[ \t]*\S)", _native_under_text, UNDER_TEXT),
