@@ -28,22 +28,19 @@ from .requests import (
 
 @dataclass
 class Chat(BlockQuestion):
-    """A chat in a block; the first `by_hand` pending texts are in `~chat`."""
+    """A chat in a block, and its messages without an answer."""
 
     recorded: list[Entry]
     pending: list[str]
-    by_hand: int = 0
     answered: bool = False
 
     @property
     def value(self) -> list[dict[str, str]]:
-        waiting = [{"user": text} for text in self.pending[: self.by_hand]]
-        return [{str(speaker): text} for speaker, text in self.recorded] + waiting
+        return [{str(speaker): text} for speaker, text in self.recorded]
 
     def hear(self, answer: str, notes: Sequence[Entry]) -> None:
         """Record the answer to the first pending text."""
         self.recorded += [("user", self.pending.pop(0)), ("model", answer), *notes]
-        self.by_hand = max(0, self.by_hand - 1)
         self.answered = True
 
     @property
@@ -75,13 +72,13 @@ class ChatRun(ModelRun[Chat]):
                     self._add(block, node)
 
     def _add(self, block: MetadataBlock, node: Node) -> None:
-        recorded, by_hand, new = pending_messages(block)
-        if not (by_hand or new) or not can_take(block, CHAT_KEY, "not asked", self.logger):
+        recorded, new = pending_messages(block)
+        if not new or not can_take(block, CHAT_KEY, "not asked", self.logger):
             return
         questions = sum(message.key in QUESTION for message in block.messages)
         if questions > 1:
             self.logger.info(f"{questions} questions in one block: the last one counts", block.line)
-        self.open.append(Chat(block, node, recorded, by_hand + new, len(by_hand)))
+        self.open.append(Chat(block, node, recorded, new))
 
     async def ask(self) -> None:
         """Run all chats concurrently; answers received before an interruption stay."""

@@ -20,8 +20,8 @@ Speaker = Literal["user", "model", "note"]
 Entry = tuple[Speaker, str]
 
 
-def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
-    """Return a block's recorded entries, pending texts in `~chat`, and new messages.
+def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str]]:
+    """Return a block's recorded entries, and its messages without an answer.
 
     Another question starts a new chat; the last of several counts.
     """
@@ -31,15 +31,8 @@ def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list
     texts = [text for _, text in typed[starts[-1] if starts else 0 :]]
     user_texts = [text for speaker, text in recorded if speaker == "user"]
     if starts and (not user_texts or _one_line(user_texts[0]) != _one_line(texts[0])):
-        return [], [], texts
-    return recorded, _take_unanswered(recorded), _unrecorded(texts, user_texts)
-
-
-def _take_unanswered(recorded: list[Entry]) -> list[str]:
-    texts: list[str] = []
-    while recorded and recorded[-1][0] == "user":
-        texts.insert(0, recorded.pop()[1])
-    return [text for text in texts if text.strip()]
+        return [], texts
+    return recorded, _unrecorded(texts, user_texts)
 
 
 def _unrecorded(texts: list[str], recorded: list[str]) -> list[str]:
@@ -58,22 +51,10 @@ def _one_line(text: str) -> str:
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """Return the entries of a chat: `- user: …`, `- model: …`, or (older) alternating texts."""
-    entries: list[Entry] = []
-    for item in value if isinstance(value, list) else [] if value is None else [value]:
-        if isinstance(item, dict):
-            entries += [_entry(str(key), text) for key, text in item.items()]
-        else:
-            turn: Speaker = "model" if entries and entries[-1][0] == "user" else "user"
-            entries.append((turn, str(item)))
-    return entries
-
-
-def _entry(speaker: str, text: Any) -> Entry:
-    words = "" if text is None else str(text)
-    if speaker in ("user", "query", "message"):
-        return "user", words
-    return ("note", words) if speaker == "note" else ("model", words)
+    """Return the entries of a chat: `- user: …`, `- model: …`."""
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    pairs = (pair for item in items for pair in item.items())
+    return [(name if name in ("user", "note") else "model", "" if text is None else str(text)) for name, text in pairs]
 
 
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:

@@ -67,8 +67,7 @@ class DocumentChat:
     def _asks(self, block: Block) -> bool:
         if not isinstance(block, MetadataBlock):
             return False
-        _, by_hand, new = pending_messages(block)
-        return bool(by_hand or new or (self.edits and requests_in(block)[1]))
+        return bool(pending_messages(block)[1] or (self.edits and requests_in(block)[1]))
 
     async def ask(self) -> None:
         import asyncio
