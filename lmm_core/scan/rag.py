@@ -27,7 +27,7 @@ from ..markdown.tree import (
     tree_to_blocks,
 )
 from ..markdown.visibility import KnitRules
-from ..models.annotators.annotator import Annotator, AnnotatorSection
+from ..models.annotators.annotator import Annotator
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..settings.tables import ScanOpts
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
@@ -264,7 +264,7 @@ class RagRun:
     async def _request_annotation(self, node: Node, needs: SectionNeeds) -> dict[str, Any]:
         self.tally.names.add(self.annotator.name)
         try:
-            annotation = await self.annotator.annotate(self._section_of(needs), needs.requested, needs.instead)
+            annotation = await self.annotator.annotate(needs.section, needs.requested, needs.instead)
         except ModelError as error:
             self._failed.append((node.line, error))
             self.tally.failed += 1
@@ -279,15 +279,12 @@ class RagRun:
         self._count(node, needs, replies)
         return replies
 
-    def _section_of(self, needs: SectionNeeds) -> AnnotatorSection:
-        return needs.own_section if self.annotator.name == STAND_IN else needs.section
-
     def _count(self, node: Node, needs: SectionNeeds, replies: dict[str, Any]) -> None:
         if any(value is not DELETED for value in replies.values()):
             self._annotated.add(id(node))
             self.tally.written += 1
         elif self.annotator.name == STAND_IN:
-            self.tally.empty += not isinstance(node, HeaderNode) or bool(self._section_of(needs).lead)
+            self.tally.empty += not isinstance(node, HeaderNode) or bool(needs.section.lead)
 
     def finish(self) -> list[Block]:
         """Return the document, unchanged if only the header would be completed."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import QuartoError
 from ..markdown.metadata.body import parse_metadata
-from ..markdown.visibility import KnitRules, header_rules, project_rules
+from ..markdown.visibility import KnitRules, header_rules, project_rules, words_of
 from .project import Project
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
@@ -40,8 +40,7 @@ def read_project(folder: Path) -> dict[str, Any]:
     file = project_file(folder)
     if file is None:
         return {}
-    settings = read_yaml(file)
-    settings = with_named(settings, folder)
+    settings = with_named(read_yaml(file), folder)
     profiles = _profiles(settings.pop("profile", None))
     layers = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
     for layer in (*layers, _first(folder, _LOCAL_FILES)):
@@ -67,7 +66,7 @@ def with_quarto_rules(project: Project, folder: Path | None = None) -> Project:
 
 def active_profiles() -> list[str]:
     """Return the active profiles that Quarto passes to scripts."""
-    return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
+    return words_of(os.environ.get("QUARTO_PROFILE"))
 
 
 def _profiles(declared: Any) -> list[str]:
@@ -76,18 +75,12 @@ def _profiles(declared: Any) -> list[str]:
     declared: `profile` in `_quarto.yml`. Quarto also reads a default in `_environment` and `_quarto.yml.local`, and
     passes its choice to scripts; other commands need QUARTO_PROFILE."""
     declared = declared if isinstance(declared, dict) else {}
-    profiles = active_profiles() or _names(declared.get("default"))
+    profiles = active_profiles() or words_of(declared.get("default"))
     groups = as_list(declared.get("group"))
     for group in [group for group in groups if isinstance(group, list)] or [groups]:
         names = [str(name) for name in group]
         profiles = profiles if set(names) & set(profiles) else [*profiles, *names[:1]]
     return profiles
-
-
-def _names(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return [str(name) for name in value]
-    return value.replace(",", " ").split() if isinstance(value, str) else []
 
 
 # A page
@@ -196,7 +189,10 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 def read_yaml(file: Path) -> dict[str, Any]:
     """Return a YAML file's mapping, {} if empty. Raise QuartoError if it is unreadable or no mapping."""
-    text = _read_text(file)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise QuartoError(f"{file}: cannot be read: {error}") from None
     metadata = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`
     if metadata.error:
         raise QuartoError(f"{file}:{metadata.error_line + 1}: cannot be read: {' '.join(metadata.error.split())}")
@@ -204,10 +200,3 @@ def read_yaml(file: Path) -> dict[str, Any]:
     if metadata.content is None and any(line and not line.startswith("#") for line in lines):
         raise QuartoError(f"{file}: should be a mapping")
     return metadata.content or {}
-
-
-def _read_text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise QuartoError(f"{file}: cannot be read: {error}") from None

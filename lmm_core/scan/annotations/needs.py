@@ -45,13 +45,8 @@ class SectionNeeds:
 
     @cached_property
     def section(self) -> AnnotatorSection:
-        """Return the section for a model."""
+        """Return the section for the annotator."""
         return self.texts.section(self.node)
-
-    @cached_property
-    def own_section(self) -> AnnotatorSection:
-        """Return the section for the stand-in."""
-        return self.texts.own_section(self.node)
 
     @cached_property
     def source(self) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from ...markdown.blocks import parse_attributes, split_heading
 from ...markdown.metadata.keys import digest
@@ -105,16 +104,12 @@ class SectionTexts:
         return text[heading.end() : text.rfind("\n") + 1].strip("\r\n") if heading else ""
 
     def section(self, node: Node) -> AnnotatorSection:
-        """Return a section for a model."""
+        """Return a section for an annotator. The stand-in reads its `lead` alone."""
         texts, summaries = self._content(node)
-        return replace(self.own_section(node), text="\n\n".join(texts), summaries=tuple(summaries))
-
-    def own_section(self, node: Node) -> AnnotatorSection:
-        """Return a section for the stand-in, which ignores subsections."""
         language, types = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
         titles = [*titles_path(node), *filter(None, [div_title(node)])]
         lead = "\n\n".join(self._own_texts(node)) if isinstance(node, HeadingNode) else self._text_inside(node)
-        return AnnotatorSection(tuple(titles), "", (), language, lead, types)
+        return AnnotatorSection(tuple(titles), "\n\n".join(texts), tuple(summaries), language, lead, types)
 
     def only_part(self, section: Node) -> HeadingNode | None:
         """Return the only subsection of a section without own text, else None."""
