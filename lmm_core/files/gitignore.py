@@ -32,13 +32,16 @@ class Rules:
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
 
 
+_NO_RULES = Rules([])
+
+
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """The ignored paths of a folder, by rules (or `fallback`) and `extra`; the last match decides."""
 
     rules: tuple[Rules, ...]
-    fallback: Rules
-    extra: Rules
+    fallback: Rules = _NO_RULES
+    extra: Rules = _NO_RULES
 
     def below(self, folder: str, rel: str) -> Ignored:
         """Return the rules with a subfolder's; `rel` is its path from the root. Raise OSError."""
@@ -57,14 +60,12 @@ def read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> Rules:
 
 def is_ignored(root: Path, path: str) -> bool:
     """Return True if a file, or a folder around it, is ignored. Raise OSError."""
-    rules, folder = rules_above(root), ""
+    ignored, here = Ignored(tuple(rules_above(root))), ""
     for name in path.split("/"):
-        lines = rules_of(root / folder)
-        rules = rules if lines is None else [*rules, read_rules(lines, len(folder))]
-        here = folder + name + ("/" if folder + name != path else "")
-        if says_ignored(rules, here):
+        ignored = ignored.below(str(root / here), here)
+        here += name + ("/" if here + name != path else "")
+        if here in ignored:
             return True
-        folder = here
     return False
 
 

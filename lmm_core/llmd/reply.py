@@ -19,8 +19,9 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ..errors import LlmdError
 from ..markdown.blocks import Problem
 from ..models.replies import unwrap
 
@@ -56,14 +57,14 @@ class ChangelogText:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ParsedReply:
     """The changes in a reply, in order. Any `problems` (line from 1) prevent applying."""
 
-    files: tuple[Replacement, ...] = ()
-    missions: tuple[Replacement, ...] = ()
-    changelog: tuple[ChangelogText, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    files: list[Replacement] = field(default_factory=list)
+    missions: list[Replacement] = field(default_factory=list)
+    changelog: list[ChangelogText] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
     @property
     def paths(self) -> dict[str, int]:
@@ -72,14 +73,6 @@ class ParsedReply:
         for file in self.files:
             paths.setdefault(file.path, file.line)
         return paths
-
-
-class _Malformed(Exception):
-    """A malformed block. at: line index."""
-
-    def __init__(self, at: int, message: str) -> None:
-        super().__init__(message)
-        self.problem = Problem(at + 1, message)
 
 
 def parse_reply(text: str, request: str = "", first_line: int = 1) -> ParsedReply:
@@ -100,16 +93,13 @@ class _ReplyReader:
         self.done = 0  # line after the last block
         self.fence = ""  # open fence, and its line
         self.opened = -1
-        self.files: list[Replacement] = []
-        self.missions: list[Replacement] = []
-        self.changelog: list[ChangelogText] = []
-        self.problems: list[Problem] = []
+        self.reply = ParsedReply()
 
     def read(self) -> ParsedReply:
         at = 0
         while at < len(self.lines):
             at = self._line(at)
-        return ParsedReply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
+        return self.reply
 
     def _line(self, at: int) -> int:
         """Read a line, or the block that it opens. Return the next line's number."""
@@ -120,14 +110,14 @@ class _ReplyReader:
                 following = self._end(at, mark) + 1
                 self._block(at, following - 1, mark)
             elif mark:
-                raise _Malformed(at, f"`{line}` ends no block")
+                raise LlmdError(f"`{line}` ends no block")
             elif _is_nearly_mark(line):
                 advice = "write 5 to 9 signs, a blank and the name in capitals, on a line of its own"
-                raise _Malformed(at, f"`{line.strip()}` is not a mark: {advice}")
+                raise LlmdError(f"`{line.strip()}` is not a mark: {advice}")
             elif fence := _FENCE.fullmatch(line):
                 self._count_fence(at, fence)
-        except _Malformed as error:
-            self.problems.append(error.problem)
+        except LlmdError as error:
+            self.reply.problems.append(Problem(at + 1, str(error)))
         self.done = following if mark else self.done
         return following
 
@@ -145,33 +135,32 @@ class _ReplyReader:
                 return number
             if (other := _MARK.fullmatch(line)) and other["signs"] == mark["signs"]:
                 break
-        raise _Malformed(at, f"`{mark[0].strip()}` has no end: add the line `{end}`")
+        raise LlmdError(f"`{mark[0].strip()}` has no end: add the line `{end}`")
 
     def _block(self, at: int, end: int, mark: re.Match[str]) -> None:
         if mark["name"] == "CHANGELOG":
             text = "\n".join(self.lines[at + 1 : end]).strip()
             if not text:
-                raise _Malformed(at, "this CHANGELOG block has no text")
-            self.changelog += [ChangelogText(item, at + 1) for item in _items(text)]
+                raise LlmdError("this CHANGELOG block has no text")
+            self.reply.changelog += [ChangelogText(item, at + 1) for item in _items(text)]
             return
         divider = self._divider(at, end, len(mark["signs"]))
         search, new = tuple(self.lines[at + 1 : divider]), tuple(self.lines[divider + 1 : end])
         if mark["name"] == "SEARCH":
-            self.files.append(Replacement(self._path(at), search, new, at + 1))
+            self.reply.files.append(Replacement(self._path(at), search, new, at + 1))
         else:
-            self.missions.append(Replacement("", search, new, at + 1))
+            self.reply.missions.append(Replacement("", search, new, at + 1))
 
     def _divider(self, at: int, end: int, signs: int) -> int:
         dividers = [number for number in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[number])]
         if not dividers:
-            raise _Malformed(at, "the block has no line `=======` between the old text and the new one")
+            raise LlmdError("the block has no line `=======` between the old text and the new one")
         lengths = (6, 7) if signs == 6 else (signs,)
         fitting = [number for number in dividers if len(self.lines[number].rstrip()) in lengths] or dividers
         if len(fitting) > 1:
             numbers = ", ".join(str(number + 1) for number in fitting)
-            raise _Malformed(
-                at, f"lines {numbers} may all divide this block: write its three marks with another number of signs"
-            )
+            advice = "write its three marks with another number of signs"
+            raise LlmdError(f"lines {numbers} may all divide this block: {advice}")
         return fitting[0]
 
     # Paths
@@ -184,7 +173,7 @@ class _ReplyReader:
             before = self._previous_line(before)
         path = _plain_path(path) or (_read_path(self.lines[before]) if before is not None else "")
         if not path:
-            raise _Malformed(at, "this block has no path: write it on the line before (in backticks, if it has blanks)")
+            raise LlmdError("this block has no path: write it on the line before (in backticks, if it has blanks)")
         return path
 
     def _previous_line(self, at: int) -> int | None:

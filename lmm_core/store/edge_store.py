@@ -185,12 +185,8 @@ class EdgeStore(VectorStore):
         import qdrant_edge as edge
 
         with self._write_access(name) as shard:
-            fitting = checked_points(points, self._spec(name))
-            for batch in in_batches(fitting, BATCH):
-                check_room(self.folder)
+            for batch in self._batches(name, shard, checked_points(points, self._spec(name)), BATCH):
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
-                self._note_written(name, shard, len(batch))
-            self._settle_at_times(name, shard)
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
         with self._write_access(name):
@@ -204,31 +200,26 @@ class EdgeStore(VectorStore):
 
         with self._write_access(name) as shard:
             by_id = {checked_id(at): payload for at, payload in payloads.items()}
-            for batch in in_batches(list(by_id), BATCH):
-                check_room(self.folder)
+            for batch in self._batches(name, shard, list(by_id), BATCH):
                 for record in shard.retrieve(list(batch), False, False):
                     payload = dict(by_id[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
-                self._note_written(name, shard, len(batch))
-            self._settle_at_times(name, shard)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         import qdrant_edge as edge
 
         with self._write_access(name) as shard:
-            checked_ids = [checked_id(at) for at in ids]
-            for batch in in_batches(checked_ids, PAGE):
-                check_room(self.folder)
+            for batch in self._batches(name, shard, [checked_id(at) for at in ids], PAGE):
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
-                self._unsettled[name] += len(batch)
-            self._settle_at_times(name, shard)
 
-    def _note_written(self, name: str, shard: EdgeShard, count: int) -> None:
-        self._unsettled[name] += count
-        if shard.info().points_count > SMALL:
-            index_payload(shard, self._records[name].get("indexes", {}))
-
-    def _settle_at_times(self, name: str, shard: EdgeShard) -> None:
+    def _batches(self, name: str, shard: EdgeShard, values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+        """Yield values to write in batches, each if there is room; then rebuild segments if that is due."""
+        for batch in in_batches(values, size):
+            check_room(self.folder)
+            yield batch
+            self._unsettled[name] += len(batch)
+            if shard.info().points_count > SMALL:
+                index_payload(shard, self._records[name].get("indexes", {}))
         if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
             self._settle(name, shard)
             shard.flush()  # frees the rebuilt segment and the log

@@ -99,9 +99,11 @@ def open_store(place: Place, reads: bool = False) -> VectorStore:
 
         return remote_store(place)
     if place == ":memory:":
-        from .qdrant_store import memory_store
+        from qdrant_client import QdrantClient
 
-        return memory_store()
+        from .qdrant_store import QdrantStore
+
+        return QdrantStore(QdrantClient(":memory:"))
     raise StoreError(f"{place!r} is not a place for an index: use ':memory:', a LocalStorage or a RemoteSource")
 
 

@@ -47,13 +47,6 @@ LONGEST_MESSAGE = 300  # characters of a server's message; cluster nodes repeat 
 Result = TypeVar("Result")
 
 
-def memory_store() -> QdrantStore:
-    """Return a store in memory, which exists as long as the object."""
-    from qdrant_client import QdrantClient
-
-    return QdrantStore(QdrantClient(":memory:"))
-
-
 def remote_store(source: RemoteSource) -> ServerStore:
     """Return a store on a server, not contacted yet. Raise StoreError if nothing may be sent there."""
     from qdrant_client import QdrantClient
@@ -259,8 +252,8 @@ class QdrantStore(VectorStore):
         while True:
             try:
                 return request()
-            except client_errors() as error:
-                if not waits or not may_pass(error):
+            except _client_errors() as error:
+                if not waits or not _may_pass(error):
                     raise self._error_for_user(error) from None  # not chained: a server may have repeated our key
                 time.sleep(max(waits.pop(0), min(float(getattr(error, "retry_after_s", 0)), LONGEST_WAIT)))
 
@@ -268,7 +261,10 @@ class QdrantStore(VectorStore):
         """Return an error for the user, without the key."""
         if self._source is None:
             return StoreError(f"Qdrant refuses this: {error}")
-        text = describe_error(error, self._source, bool(self._key))
+        if status := _status(error):
+            text = f"The Qdrant server at {self._source.address} {_describe_status(error, status, bool(self._key))}"
+        else:
+            text = _describe_connection(error, self._source)
         return StoreError(text.replace(self._key, f"(the key in {KEY_VARIABLE})") if self._key else text)
 
 
@@ -315,7 +311,7 @@ def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
 # Errors
 
 
-def client_errors() -> tuple[type[Exception], ...]:
+def _client_errors() -> tuple[type[Exception], ...]:
     """Return the client's errors; ValueError is of its local mode, RuntimeError of a closed client."""
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
@@ -330,52 +326,48 @@ def _status(error: Exception) -> int:
     return int(getattr(error, "status_code", 0) or 0)
 
 
-def _kind(error: Exception) -> str:
-    """Return why a request failed: `time-out`, `untrusted`, `unreachable`, `broken` or `other`."""
+def _may_pass(error: Exception) -> bool:
+    """Return True if a retry may succeed. A wrong address is reported at once."""
     import httpx
 
-    source = getattr(error, "source", error)
-    if isinstance(source, httpx.TimeoutException):
-        return "time-out"
-    if isinstance(source, httpx.ConnectError):
-        return "untrusted" if "CERTIFICATE_VERIFY_FAILED" in str(source) else "unreachable"
-    return "broken" if isinstance(source, httpx.TransportError) else "other"
+    status, cause = _status(error), getattr(error, "source", error)
+    is_broken = isinstance(cause, httpx.TransportError) and not isinstance(cause, httpx.ConnectError)
+    return status in (408, 429) or status >= 500 or (not status and is_broken)
 
 
-def may_pass(error: Exception) -> bool:
-    """Return True if a retry may succeed. A wrong address is reported at once."""
-    status = _status(error)
-    return status in (408, 429) or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
-
-
-def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str:
-    at, status = f"The Qdrant server at {source.address}", _status(error)
+def _describe_status(error: Exception, status: int, has_key: bool) -> str:
+    """Describe a server's reply, behind the words "The Qdrant server at …"."""
     if status == 401:
         have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
-        return f"{at} {have} ({status})"
+        return f"{have} ({status})"
     if status == 403:
         key = f" to the key in {KEY_VARIABLE}, which may only read or only use some collections" if has_key else ""
-        return f"{at} forbids this{key} ({status})"
+        return f"forbids this{key} ({status})"
     if status == 408:
-        return f"{at} has not done this in time (408): does a node of it hang?"
+        return "has not done this in time (408): does a node of it hang?"
     if status == 429:
-        return f"{at} is overloaded (429): try again later"
+        return "is overloaded (429): try again later"
     if 300 <= status < 400:
-        redirects = f"{at} redirects to another address ({status}), and nothing is sent there"
+        redirects = f"redirects to another address ({status}), and nothing is sent there"
         return f"{redirects}: if that is the right address, use it instead"
-    if status >= 500:
-        return f"{at} has failed ({status}): {_answer(error)}"
-    if status:
-        return f"{at} refuses this ({status}): {_answer(error)}"
-    reason = str(getattr(error, "source", error)).strip()
-    return {
-        "time-out": f"{at} has not answered within {source.timeout:g} s",
-        "untrusted": f"The certificate of {source.address} is not trusted: name that of its authority in SSL_CERT_FILE "
-        f"({reason})",
-        "unreachable": f"No Qdrant server answers at {source.address} ({reason}). Is it running? Is the address right?",
-        "broken": f"The connection to {source.address} broke ({reason or 'the server gives no reason'}): try again",
-        "other": f"{at} has sent a reply that cannot be understood. Is it a Qdrant server? ({reason[:200]})",
-    }[_kind(error)]
+    return f"{'has failed' if status >= 500 else 'refuses this'} ({status}): {_answer(error)}"
+
+
+def _describe_connection(error: Exception, source: RemoteSource) -> str:
+    import httpx
+
+    cause, address = getattr(error, "source", error), source.address
+    reason = str(cause).strip()
+    if isinstance(cause, httpx.TimeoutException):
+        return f"The Qdrant server at {address} has not answered within {source.timeout:g} s"
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        return f"The certificate of {address} is not trusted: name that of its authority in SSL_CERT_FILE ({reason})"
+    if isinstance(cause, httpx.ConnectError):
+        return f"No Qdrant server answers at {address} ({reason}). Is it running? Is the address right?"
+    if isinstance(cause, httpx.TransportError):
+        return f"The connection to {address} broke ({reason or 'the server gives no reason'}): try again"
+    unclear = f"The Qdrant server at {address} has sent a reply that cannot be understood"
+    return f"{unclear}. Is it a Qdrant server? ({reason[:200]})"
 
 
 def _answer(error: Exception) -> str:

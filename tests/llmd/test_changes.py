@@ -132,9 +132,7 @@ def test_a_replacement_changes_its_lines_alone(before, search, after, newline, f
     assume(search)
     whole = newline.join([*before, *search, *after]) + (newline if final else "")
     assume(newline in whole and (final or whole.split(newline)[-1]))
-    made = plan(
-        parse_llmd(TEXT), {"f": whole}.get, ParsedReply((Replacement("f", tuple(search), ("new", "lines"), 1),))
-    )
+    made = plan(parse_llmd(TEXT), {"f": whole}.get, ParsedReply([Replacement("f", tuple(search), ("new", "lines"), 1)]))
     places = [at for at in range(len(before) + len(after) + 1)
               if [*before, *search, *after][at : at + len(search)] == search]  # fmt: skip
     if len(places) > 1:

@@ -20,10 +20,10 @@ def test_the_three_tools():
         "<<<<<< SEARCH_MISSION\nold\n=======\nnew\nand more\n>>>>>> REPLACE_MISSION\n"
         "<<<<<< CHANGELOG\nTwo are three.\n>>>>>> CHANGELOG\n\nDone."
     )
-    assert reply.problems == ()
-    assert reply.files == (Replacement("src/a.py", ("one", "", "  two"), ("three",), 4),)
-    assert reply.missions == (Replacement("", ("old",), ("new", "and more"), 12),)
-    assert reply.changelog == (ChangelogText("Two are three.", 18),)
+    assert reply.problems == []
+    assert reply.files == [Replacement("src/a.py", ("one", "", "  two"), ("three",), 4)]
+    assert reply.missions == [Replacement("", ("old",), ("new", "and more"), 12)]
+    assert reply.changelog == [ChangelogText("Two are three.", 18)]
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ def test_the_three_tools():
 )  # fmt: skip
 def test_a_changelog_that_is_a_list_already(text, items):
     reply = parse_reply(f"<<<<<< CHANGELOG\n{text}\n>>>>>> CHANGELOG")
-    assert reply.changelog == tuple(ChangelogText(item, 1) for item in items)
+    assert reply.changelog == [ChangelogText(item, 1) for item in items]
 
 
 @pytest.mark.parametrize("signs", [5, 9])
 def test_marks_of_five_to_nine_signs(signs):
     text = f"a.py\n{'<' * signs} SEARCH\nold\n{'=' * signs}\nnew\n{'>' * signs} REPLACE  \n"
-    assert parse_reply(text).files == (Replacement("a.py", ("old",), ("new",), 2),)
+    assert parse_reply(text).files == [Replacement("a.py", ("old",), ("new",), 2)]
     assert parse_reply(text.replace("\n", "\r\n")) == parse_reply(text)
 
 
@@ -98,7 +98,7 @@ def test_a_draft_in_the_thoughts_is_no_block(tags):
     thoughts = f"{tags[0]}\nPerhaps:\n\na.py\n{BLOCK}\n<<<<<< SEARCH>\n{tags[1]}\n\n"
     reply = parse_reply(f"{thoughts}b.py\n{BLOCK}")
     assert [(one.path, one.line) for one in reply.files] == [("b.py", thoughts.count("\n") + 2)]
-    assert reply.problems == ()
+    assert reply.problems == []
 
 
 INSIDE = [
@@ -114,8 +114,8 @@ INSIDE = [
 @pytest.mark.parametrize(("text", "search", "new"), INSIDE)
 def test_what_looks_like_marks_inside_a_block(text, search, new):
     reply = parse_reply(f"Text\n\nnotes.md\n{text}\n")
-    assert reply.problems == ()
-    assert reply.files == (Replacement("notes.md", search, new, 4),)
+    assert reply.problems == []
+    assert reply.files == [Replacement("notes.md", search, new, 4)]
 
 
 @pytest.mark.parametrize("text", ["Use `<<<<<< SEARCH` for this.", "Title\n=======\n\ntext", ">>> search(text)", ""])
