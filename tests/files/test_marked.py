@@ -9,12 +9,10 @@ from lmm_core.errors import FolderError
 from lmm_core.files.marked import (
     MARK,
     check_inside,
-    check_no_links,
     is_ours,
     make_marked,
     own_place,
     remove_marked,
-    write_own,
 )
 from lmm_core.files.names import name_problem
 from lmm_core.markdown.files import ROOT_MARKS
@@ -105,21 +103,17 @@ def test_a_folder_that_holds_a_project_is_kept(name):
     assert tree() == before
 
 
-def test_a_folder_that_holds_the_working_folder_is_kept(monkeypatch):
+def test_a_folder_that_holds_the_working_or_the_home_folder_is_kept(monkeypatch, tmp_path):
     folder = filled().resolve()
+    (tmp_path / "home").symlink_to(folder / "shard")
+    with monkeypatch.context() as patched, pytest.raises(FolderError, match="the home folder lies in it"):
+        patched.setenv("HOME", str(tmp_path / "home"))
+        patched.setenv("USERPROFILE", str(tmp_path / "home"))
+        remove_marked(folder, "collection")
     monkeypatch.chdir(folder / "shard/wal")
     with pytest.raises(FolderError, match="the working folder lies in it"):
         remove_marked(folder, "collection")
     assert (folder / "shard/wal/first").exists()
-
-
-def test_a_folder_that_holds_the_home_folder_is_kept(monkeypatch, tmp_path):
-    folder = filled().resolve()
-    (tmp_path / "home").symlink_to(folder / "shard")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
-    with pytest.raises(FolderError, match="the home folder lies in it"):
-        remove_marked(folder, "collection")
 
 
 def test_no_link_to_a_folder_of_ours_is_removed():
@@ -210,26 +204,6 @@ def test_a_place_of_ours_is_below_the_root_without_links_or_elsewhere(tmp_path):
     for path in ("link", "link/index", "a/../link/index", str(root / "link")):
         with pytest.raises(FolderError, match="link is a link"):
             own_place(root, Path(path))
-
-
-def test_no_link_is_overlooked_at_any_depth():
-    filled()
-    check_no_links(FOLDER)
-    (FOLDER / "shard/segments/1/more").symlink_to("data")
-    with pytest.raises(FolderError, match="segments/1/more is a link"):
-        check_no_links(FOLDER)
-
-
-def test_a_file_is_written_and_a_link_not_followed():
-    write_own(Path("a"), b"one")
-    write_own(Path("a"), b"2")
-    Path("link").symlink_to("a")
-    Path("dead").symlink_to("b")
-    for name in ("link", "dead"):
-        with pytest.raises(FolderError, match="is a link, which is none of ours"):
-            write_own(Path(name), b"x")
-    assert Path("a").read_bytes() == b"2"
-    assert not Path("b").exists()
 
 
 # Names

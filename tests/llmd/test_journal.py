@@ -91,15 +91,6 @@ def test_nothing_is_made_where_a_file_has_changed_meanwhile(journal):
     assert (tree(), states()) == (now, [])
 
 
-def test_a_file_where_another_one_needs_a_folder():
-    """All or none, though the first of them was made already."""
-    journal, root = begin(), Path.cwd()
-    planned = [journal_change(root, root / path, None, b"x") for path in ("a.py", "a.py/b")]
-    with pytest.raises((OSError, LlmdError)):
-        journal.apply(planned, "P.md")
-    assert tree() == {} and last(journal) is None
-
-
 @pytest.mark.parametrize("number", [0, 2])
 def test_a_full_disk_leaves_all_as_it_was(journal, number, monkeypatch):
     """The replacing fails at each of the files."""

@@ -65,12 +65,6 @@ def test_metadata_comes_back_as_it_was_given(store):
     assert store.metadata("plain") == {}
 
 
-def test_names_that_are_none(store):
-    for name in ("", "..", "../x", "end.", "ä", "a" * 300):
-        with pytest.raises(StoreError, match="cannot be the name of a collection"):
-            store.create(name, SPEC, {}, {})
-
-
 def test_payloads_come_back_as_they_were_given(notes):
     payload = {
         "page_content": "Größe, 漢字, 🙂, \u0000, a\r\nb \\ \"quoted\"",
