@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Generic, Protocol, TypeVar
 
 from ..errors import MarkdownError, ModelError
 from ..logging import LoggerBase, counted
-from ..markdown.blocks import BOM, Block, HeaderBlock, MetadataBlock, trim_blank_lines
+from ..markdown.blocks import BOM, Block, MetadataBlock, trim_blank_lines
 from ..markdown.edits import restore_originals
 from ..markdown.spelling import edit_block
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, node_block, titles_path, traverse
@@ -203,19 +202,15 @@ def can_take(block: MetadataBlock, key: str, failure: str, logger: LoggerBase) -
 def find_blocks(blocks: Sequence[Block], questions: Sequence[BlockQuestion], key: str) -> dict[int, MetadataBlock]:
     """Return the current block of each question, by the question's id.
 
-    A block matches by source, or by first messages and `key`, preferably before the same text.
+    A block matches by its first messages and `key`, preferably before the same text.
     """
     free = _annotating(blocks)
-    texts = {id(question): _text_at(question.node) for question in questions}
     matches: dict[int, MetadataBlock] = {}
-    for same_text, is_same in product((True, False), (_has_same_source, _continues)):
-        for question in questions:
-            hits = (
-                at
-                for at, (block, text) in enumerate(free)
-                if (not same_text or text == texts[id(question)]) and is_same(block, question.block, key)
-            )
-            at = None if id(question) in matches else next(hits, None)
+    for is_text_same in (True, False):
+        for question in (question for question in questions if id(question) not in matches):
+            text = _text_at(question.node)
+            places = [at for at, (block, _) in enumerate(free) if _continues(block, question.block, key)]
+            at = next((at for at in places if free[at][1] == text or not is_text_same), None)
             if at is not None:
                 matches[id(question)] = free.pop(at)[0]
     return matches
@@ -236,13 +231,7 @@ def _text_at(node: Node) -> str:
     return trim_blank_lines(block.source) if block is not None else ""
 
 
-def _has_same_source(block: MetadataBlock, question_block: MetadataBlock, _key: str) -> bool:
-    same_kind = isinstance(block, HeaderBlock) == isinstance(question_block, HeaderBlock)
-    return same_kind and trim_blank_lines(block.source) == trim_blank_lines(question_block.source)
-
-
 def _continues(block: MetadataBlock, question_block: MetadataBlock, key: str) -> bool:
     texts = [message.text for message in question_block.messages]
     first_texts = [message.text for message in block.messages[: len(texts)]]
-    value = question_block.content.get(key)
-    return bool(texts or value) and first_texts == texts and block.content.get(key) == value
+    return first_texts == texts and block.content.get(key) == question_block.content.get(key)

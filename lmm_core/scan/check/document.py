@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any
 
 from ...markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, is_text, source_line
@@ -28,7 +28,7 @@ class CheckedDocument:
     @cached_property
     def texts(self) -> list[CheckedText]:
         """Return the texts between metadata blocks and headings."""
-        return [*_read_texts(self.blocks)]
+        return [CheckedText([*group]) for is_prose, group in groupby(self.blocks, is_text) if is_prose]
 
     @cached_property
     def tree(self) -> MarkdownTree:
@@ -68,16 +68,6 @@ def _unreadable(line: int, message: str) -> Finding:
 def _types(metadata: Mapping[str, Any]) -> list[str]:
     key = find_key(metadata, "type") if metadata else None
     return types_of(metadata[key]) if key else []
-
-
-def _read_texts(blocks: Sequence[Block]) -> Iterator[CheckedText]:
-    parts: list[Block] = []
-    for block in (*blocks, None):
-        if block is not None and is_text(block):
-            parts.append(block)
-        elif parts:
-            yield CheckedText(parts)
-            parts = []
 
 
 # Texts
