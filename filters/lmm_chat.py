@@ -49,7 +49,3 @@ async def _ask(chat: DocumentChat, models: Models) -> None:
 def main() -> None:
     """Run the command `lmm-chat`."""
     sys.exit(run_filter("lmm-chat", talk))
-
-
-if __name__ == "__main__":
-    main()

@@ -93,7 +93,3 @@ def _send(document: FilterDocument, project: Project, blocks: list[Block], docid
 def main() -> None:
     """Run the command `lmm-index`."""
     sys.exit(run_filter("lmm-index", index))
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,3 @@ from .process import run_filter
 def main() -> None:
     """Run the command `lmm-knit`."""
     sys.exit(run_filter("lmm-knit", knit_document))
-
-
-if __name__ == "__main__":
-    main()

@@ -26,7 +26,3 @@ def apply_own_pass(document: FilterDocument) -> FilterOutput:
 def main() -> None:
     """Run the command `lmm-pass`."""
     sys.exit(run_filter("lmm-pass", apply_own_pass))
-
-
-if __name__ == "__main__":
-    main()

@@ -55,7 +55,3 @@ def _say_who(document: FilterDocument, tally: Tally) -> None:
 def main() -> None:
     """Run the command `lmm-rag`."""
     sys.exit(run_filter("lmm-rag", annotate))
-
-
-if __name__ == "__main__":
-    main()

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, FrontMatterBlock, HeaderBlock, HeadingBlock, blank
 from ..markdown.edits import broken_edits, restore_originals
-from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.keys import digest
-from ..markdown.spelling import make_block, settle
+from ..markdown.spelling import settle
 from ..markdown.tree import HeaderNode
 from .check.document import CheckedDocument
-from .system_keys import FLOW_KEYS, State, first_newline, key_state, set_values, write_keys
+from .system_keys import State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
 
@@ -37,12 +36,8 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
     changes = set_values(node.properties, values, hashes)
     if not changes:
         return list(blocks)
-    newline = first_newline(blocks)
-    if header is None:
-        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline) for key, value in changes.items())
-        return settle(blocks, [make_block(body, "native", newline, header=True), *blocks])
-    write_keys(node, changes, "native", newline, logger)
-    return settle(blocks, [*node.metadata, *blocks[1:]])
+    write_keys(node, changes, "native", first_newline(blocks), logger)
+    return settle(blocks, [*node.metadata, *(blocks[1:] if header else blocks)])
 
 
 def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:

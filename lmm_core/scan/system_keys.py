@@ -26,7 +26,7 @@ from ..markdown.blocks import (
 from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
 from ..markdown.metadata.keys import HASHES, digest, find_key, hash_pair, read_hashes, short_hashes
 from ..markdown.spelling import edit_block, make_block, with_body
-from ..markdown.tree import Node, TextNode
+from ..markdown.tree import HeaderNode, Node, TextNode
 
 FLOW_KEYS = frozenset({HASHES})
 EMPTY = "~~empty"  # next to keys in an originally empty block of the writer's
@@ -90,7 +90,7 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
     if not node.metadata:
         closed = spelling == "comment"
         body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline, closed) for key, value in entries.items())
-        node.metadata = [make_block(body, spelling, newline)]
+        node.metadata = [make_block(body, spelling, newline, header=isinstance(node, HeaderNode))]
         return
     nearest = node.metadata[-1]
     if blank(nearest.body) and nearest.line:

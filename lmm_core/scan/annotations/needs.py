@@ -19,11 +19,6 @@ from .sections import SectionTexts, source_hash, wanted_keys
 MAKER = "~~annotator"
 
 
-def maker_of(node: Node, tree: HeadingNode) -> str:
-    """Return the name of a part's annotator, or ""."""
-    return str(node.properties.get(MAKER) or tree.properties.get(MAKER) or "")
-
-
 @dataclass
 class SectionNeeds:
     """The annotations that a section needs.
@@ -104,7 +99,8 @@ class NeedsFinder:
             needs.values["titles"] = path
 
     def maker(self, node: Node) -> str:
-        return maker_of(node, self.tree)
+        """Return the name of a part's annotator, or ""."""
+        return str(node.properties.get(MAKER) or self.tree.properties.get(MAKER) or "")
 
     def is_from_model(self, node: Node) -> bool:
         """Return True if a model's annotations are protected from the stand-in."""

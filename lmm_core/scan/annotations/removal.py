@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import MarkdownError
@@ -34,10 +34,6 @@ class Removal:
 
     corrected: bool
     logger: LoggerBase
-    _nodes: list[Node] = field(default_factory=list, init=False)
-    _frozen: set[int] = field(default_factory=set, init=False)
-    _leaving: dict[int, set[str]] = field(default_factory=dict, init=False)
-    _tight: set[int] = field(default_factory=set, init=False)
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
         """Return the document without annotations; blocks that have to stay are reported."""
@@ -48,6 +44,7 @@ class Removal:
         self._report_kept(blocks)
         self._frozen = flagged_parts(annotated_parts(tree), "frozen")
         self._nodes = [node for node in traverse(tree) if node.metadata]
+        self._tight: set[int] = set()
         self._leaving = {id(node): set(self._find_leaving(node)) for node in self._nodes}
         edited: dict[int, MetadataBlock | None] = {}
         for node in self._nodes:
