@@ -85,10 +85,10 @@ class Tools:
             raise ToolError(str(error)) from error
 
     async def greeting(self) -> str:
-        """Return the greeting, or why the collection cannot be read."""
+        """Return the documents and types of material, an agent's first information, or why they cannot be read."""
         try:
             async with self.library.use() as library:
-                return greeting(await library.material())
+                return _greeting(await library.material())
         except LmmError as error:
             return str(error)
 
@@ -106,11 +106,7 @@ def _made_printable(value: Any) -> Any:
     return [_made_printable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-# The greeting
-
-
-def greeting(material: Material) -> str:
-    """Return the documents and types of material, as an agent's first information."""
+def _greeting(material: Material) -> str:
     names = [
         f"{_quote_name(document.docid)} ({_quote_name(document.title)})" for document in material.documents[:NAMED]
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .units import GOOD, ChunkLimits, Frame, Unit, find_units, sentence_ends
+from .units import GOOD, NO_FRAME, ChunkLimits, Frame, Unit, cut_at, find_units, sentence_ends
 
 # An eighth above the size is accepted
 TOLERANCE = 8
@@ -35,7 +35,18 @@ def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int
     starts: positions of blocks, kept whole if possible
     overlap: maximum repeated from the previous piece, in the limits' unit"""
     search = _PieceSearch(text, _merge_small(find_units(text, starts, limits), limits), limits, overlap)
-    return list(search.pieces())
+    return _without_blank(text, list(search.pieces()))
+
+
+def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
+    """Join pieces of white space to the previous ones."""
+    filled = pieces[:1]
+    for piece in pieces[1:]:
+        if text[piece.start : piece.end].strip(" \t\r\n"):
+            filled.append(piece)
+        else:
+            filled[-1] = filled[-1]._replace(end=piece.end)
+    return filled
 
 
 def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
@@ -121,12 +132,15 @@ class _PieceSearch:
         size = sum(unit.full for unit in self.units[first:stop]) + self.before[first] + self.after[stop - 1]
         if size > self.limits.max_size - self.limits.max_size // 8:  # otherwise the whole is sure to fit
             size = self.limits.of(add_frame(self.text[first_unit.start : last_unit.end], frame))
-        if size <= self.limits.max_size or stop - first == 1:
+        if size <= self.limits.max_size:
             yield Piece(first_unit.start, last_unit.end, frame, first_unit.start, size)
-        else:
+        elif stop - first > 1:
             middle = (first + stop) // 2
             yield from self._fitting_pieces(first, middle)
             yield from self._fitting_pieces(middle, stop)
+        else:
+            for unit in cut_at(self.text, first_unit.start, first_unit.end, self.limits):
+                yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
         """Extend a piece by the preceding sentences that fit."""
