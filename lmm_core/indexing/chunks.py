@@ -18,7 +18,7 @@ from ..logging import LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, header_content
 from ..markdown.edits import restore_originals
 from ..markdown.metadata.keys import MESSAGE_KEYS, SETTINGS, find_key
-from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, sections, traverse
+from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, sections, titles_path, traverse
 from ..markdown.visibility import KnitRules, is_indexed, types_around
 from ..scan.documents.document import docid_in
 from ..scan.knit import slug, strip_metadata
@@ -213,7 +213,6 @@ def _places(tree: HeadingNode) -> dict[int, dict[str, Any]]:
     """Return the place of each section for the payload, by the `id` of the node; paths and anchors outermost first."""
     places: dict[int, dict[str, Any]] = {}
     counts, anchors = Counter[int](), Counter[str]()
-    titles = titles_paths(tree)
     for node in sections(tree):
         above = places.get(id(node.parent), {"section_path": [], "anchors": []})
         paths, names = above["section_path"], above["anchors"]
@@ -222,7 +221,7 @@ def _places(tree: HeadingNode) -> dict[int, dict[str, Any]]:
             paths = [*paths, ".".join([*paths[-1:], str(counts[id(node.parent)])])]
             names = [*names, anchor_of(node.heading, anchors)]
         places[id(node)] = {
-            "titles": titles[id(node)],
+            "titles": titles_path(node),
             "depth": node.level,
             "section_path": paths,
             "parent": paths[-1] if paths else "",
@@ -230,15 +229,6 @@ def _places(tree: HeadingNode) -> dict[int, dict[str, Any]]:
             "anchors": names,
         }
     return places
-
-
-def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
-    """Return `titles_path` of all sections, by the `id` of the node."""
-    paths: dict[int, list[str]] = {}
-    for node in sections(tree):
-        above, title = paths.get(id(node.parent), []), node.written_title
-        paths[id(node)] = [*above, title] if title and title not in above[-1:] else above
-    return paths
 
 
 def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:

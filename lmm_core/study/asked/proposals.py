@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 from ...errors import LmmError
-from ...indexing.chunks import anchor_of, titles_paths
+from ...indexing.chunks import anchor_of
 from ...indexing.passages import Key, Material, Section, section_address
 from ...logging import LoggerBase, counted, one_line, printable, report_failure
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...markdown.parse import parse_markdown_text
-from ...markdown.tree import blocks_to_tree, sections
+from ...markdown.tree import blocks_to_tree, sections, titles_path
 from ...models.languages.stemming import Stemmers
 from ...models.languages.words import find_words, fold
 from ...models.prompts import as_data
@@ -82,8 +82,9 @@ async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: froz
     proposed: ids of turns in earlier proposals; their group is skipped until its conversations more than double
     Raise StoreError, ModelError and RetrieveError."""
     failures, every = await group_failures(library, turns)
-    words = CourseWords(await library.material(), library.language, library.synonyms)
-    decider = _Decider(Retriever(library), words, *await _sections(library, every))
+    material = await library.material()
+    words = CourseWords(material, library.language, library.synonyms)
+    decider = _Decider(Retriever(library), words, material, _answering_sections(material, every))
     decisions = Proposals()
     for number, group in enumerate(failures, 1):
         if group.size < FEWEST:
@@ -108,9 +109,8 @@ async def group_failures(
     return group_turns([turn for turn, _ in failed], [row for _, row in failed]), group_turns(turns, rows)
 
 
-async def _sections(library: Library, groups: Sequence[QuestionGroup]) -> tuple[dict[Key, Section], dict[str, Section]]:
-    """Return sections by key, and the section answering most of a turn's group by turn id."""
-    material = await library.material()
+def _answering_sections(material: Material, groups: Sequence[QuestionGroup]) -> dict[str, Section]:
+    """Return the section that answers most of a turn's group, by turn id."""
     addresses = {section_address(section): section for section in material.walk()}
     answering: dict[str, Section] = {}
     for group in groups:
@@ -119,7 +119,7 @@ async def _sections(library: Library, groups: Sequence[QuestionGroup]) -> tuple[
         if cited and len(good) >= ANSWERED * len(group.turns):
             best = addresses[cited.most_common(1)[0][0]]
             answering.update((turn.id, best) for turn in group.turns)
-    return dict(material.sections), answering
+    return answering
 
 
 def _was_proposed(proposal: GroupProposal, proposed: frozenset[str]) -> bool:
@@ -165,7 +165,7 @@ class _Decider:
 
     retriever: Retriever
     words: CourseWords
-    sections: dict[Key, Section]
+    material: Material
     answering: dict[str, Section]
 
     async def decide(self, number: int, turns: tuple[RecordedTurn, ...]) -> GroupProposal | str:
@@ -203,7 +203,7 @@ class _Decider:
             self.answering[turn.id].key for turn in turns if turn.id in self.answering and turn.outcome != "answered"
         )
         key, count = keys.most_common(1)[0] if keys else (("", ""), 0)
-        return self.sections[key] if count > len(turns) / 2 else None
+        return self.material.sections[key] if count > len(turns) / 2 else None
 
     async def _nearest(self, questions: Sequence[str]) -> list[Section]:
         votes: defaultdict[Key, float] = defaultdict(float)
@@ -215,7 +215,7 @@ class _Decider:
                 votes[hit.section.key] += share
                 documents[hit.section.docid] = max(documents[hit.section.docid], share)
         order = sorted(votes, key=lambda key: (-documents[key[0]], -votes[key], key))
-        return [self.sections[key] for key in order if votes[key] > 0]
+        return [self.material.sections[key] for key in order if votes[key] > 0]
 
 
 def _can_change(section: Section) -> bool:
@@ -342,9 +342,9 @@ def _line_of(section: Section, path: Path) -> int:
     tree = blocks_to_tree(parse_markdown_text(read_markdown(path).text))
     if not section.path or tree is None:
         return 1
-    titles, identifiers = titles_paths(tree), Counter[str]()
+    identifiers = Counter[str]()
     headings = [
-        (anchor_of(node.heading, identifiers), tuple(titles[id(node)]), node.line)
+        (anchor_of(node.heading, identifiers), tuple(titles_path(node)), node.line)
         for node in sections(tree)
         if node.heading is not None
     ]
