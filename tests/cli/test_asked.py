@@ -67,13 +67,6 @@ def test_it_is_json_for_programs_which_names_nobody(course):
     assert not Path(".lmm/asked.html").exists()
 
 
-def test_small_groups_are_shown_on_demand(course):
-    recordings = Recordings(recordings_path(course))
-    recordings.add(RecordedTurn("f" * 32, "f", "2026-09-07T10", "I am Anna", outcome="refused"))
-    assert "I am Anna" not in "".join(lmm("asked"))
-    assert "I am Anna" in lmm("asked --small-groups")[0]
-
-
 def test_without_recordings_or_index_it_says_what_to_do(course):
     shutil.rmtree(course / ".lmm" / "index")
     assert "lmm index" in lmm("asked", status=1)[1]
@@ -105,11 +98,3 @@ def test_deleting_asks_first(recordings):
 def test_what_a_word_occurs_in_is_forgotten(recordings):
     assert lmm("asked forget anna")[1] == "forgotten: 1 question with 'anna'\n"
     assert recordings.turns() == [WHY]
-
-
-def test_a_broken_file_is_an_error_that_says_what_to_do(recordings):
-    recordings.path.write_bytes(b"broken" * 1000)
-    told = lmm("asked export", status=1)[1]
-    assert "is broken" in told and "`lmm asked delete`" in told
-    lmm("asked delete --yes")
-    assert not recordings.path.exists()

@@ -161,13 +161,6 @@ def test_the_oldest_entries_go_first(project, model):
     assert asked[-1] == "Last?" and len(asked) == 6
 
 
-def test_without_a_model(project):
-    wish()
-    before = text("PROJECT.md")
-    assert "set OPENAI_API_KEY" in lmm("lmm llmd chat PROJECT.md", 1).stderr
-    assert text("PROJECT.md") == before
-
-
 def test_a_model_that_does_not_answer(project, model):
     model.fault = lambda body, number: 401
     wish()

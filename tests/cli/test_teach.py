@@ -24,15 +24,6 @@ def test_a_table_of_contents(indexed_book, monkeypatch):
     assert [chapter.rpartition("/")[2] for chapter in chapters[1:3]] == ["01-data.md)", "02-describing.md)"]
 
 
-def test_a_plan(indexed_book):
-    shown = lmm('toc --plan "I have three evenings before the exam"')[0]
-    assert shown.startswith("3 h ") and "Understood “three evenings” as 3 evenings of 2 h." in shown
-    assert shown.count("\nEvening ") == 3 and len(shown.splitlines()) < 50
-    data = json.loads(lmm('toc --json --plan "drei Abende"')[0])
-    assert len(data["sessions"]) == data["time"]["sessions"] == 3
-    assert "say how much time" in lmm('toc --plan " "', status=2)[1]
-
-
 # Cards
 
 

@@ -1,7 +1,5 @@
 """Which files of a folder are indexed, and what is said of the others."""
 
-import os
-
 import pytest
 
 from lmm_core.crawl.reader import LARGEST, Skipped, WalkedFile, crawl, read
@@ -47,22 +45,6 @@ def test_what_tools_make_is_left_out_where_no_gitignore_speaks(tmp_path):
 def test_more_patterns_come_last(tmp_path):
     write(tmp_path, "a.md", "b.md", "old/c.md", **{".gitignore": "b.md\n"})
     assert found(tmp_path, ignore=["old/", "!b.md"]) == ["a.md", "b.md"]
-
-
-def test_links_are_not_followed_and_listed(tmp_path):
-    outside = write(tmp_path / "outside", "secret.md")
-    root = write(tmp_path / "root", "a.md", "sub/b.md")
-    os.symlink(root, root / "sub/loop")
-    os.symlink(outside, root / "out")
-    os.symlink(root / "a.md", root / "sub/same.md")
-    os.symlink("nowhere", root / "dead.md")
-    assert found(root) == ["a.md", "sub/b.md"]
-    assert skipped(root) == {
-        "dead.md": "a link that leads nowhere",
-        "out": f"a link out of the folder, to {outside}: not followed",
-        "sub/loop": "a link to a folder around it: not followed",
-        "sub/same.md": "a link to a.md: not followed",
-    }
 
 
 def test_what_cannot_be_read_is_said_of_each_file(tmp_path):

@@ -76,15 +76,6 @@ def section(source, anchor):
     return f"{source}#{anchor}" if anchor else source
 
 
-async def sections(folder):
-    """The sections of an indexed book."""
-    library = await open_library(load_project(Path(folder) / "-"), Models())
-    try:
-        return {section(one.source, one.anchor) for one in (await library.material()).walk()}
-    finally:
-        library.store.close()
-
-
 # How each answers; the folder holds the book, indexed
 
 

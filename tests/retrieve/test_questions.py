@@ -8,7 +8,7 @@ import pytest
 
 from lmm_core.models.annotators.prose import leans
 from lmm_core.models.chat import run
-from tests.retrieve.questions import SETS, ask, figures, questions, search, sections
+from tests.retrieve.questions import ask, figures, questions, search
 
 pytestmark = pytest.mark.slow
 
@@ -46,9 +46,3 @@ def test_the_search_lists_the_right_section_first(_indexed_book):
     found = figures(run(search(_indexed_book, questions("gold"))))
     assert found.first >= 85
     assert found.any >= 95
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_the_sections_that_are_wanted_are_in_the_book(name, _indexed_book):
-    there = run(sections(_indexed_book))
-    assert {one for _, wanted in questions(name) for one in wanted} <= there

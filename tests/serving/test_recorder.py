@@ -148,14 +148,7 @@ def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
     assert "recordings: 1 question deleted, older than 30 days" in served.log
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("keep_days = 0", "serve.keep_days"),
-        ('privacy = "javascript:alert(1)"', "should be an address"),
-    ],
-)
-def test_settings_that_cannot_be(tmp_path, line, message):
-    write(tmp_path / "config.toml", f"[serve]\n{line}\n")
-    with pytest.raises(ConfigError, match=re.escape(message)):
+def test_a_script_is_no_address_of_a_privacy_page(tmp_path):
+    write(tmp_path / "config.toml", '[serve]\nprivacy = "javascript:alert(1)"\n')
+    with pytest.raises(ConfigError, match="should be an address"):
         load_project(tmp_path / "-")
