@@ -21,6 +21,8 @@ from ..markdown.blocks import (
     Spelling,
     blank,
     ends_blank,
+    newline_of,
+    serialize_blocks,
     trim_blank_lines,
 )
 from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
@@ -152,8 +154,4 @@ def _spelling(node: Node) -> Spelling | None:
 
 def first_newline(blocks: Sequence[Block]) -> str:
     """Return the document's line end."""
-    for block in blocks:
-        at = block.source.find("\n")
-        if at >= 0:
-            return "\r\n" if block.source[at - 1 : at] == "\r" else "\n"
-    return "\n"
+    return newline_of(serialize_blocks(blocks))

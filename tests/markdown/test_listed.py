@@ -2,12 +2,10 @@
 
 import pytest
 
-from lmm_core.logging import ListLogger
-from lmm_core.markdown import ErrorBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import ErrorBlock, parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.document import CheckedDocument
 from lmm_core.scan.check.near_misses import find_near_misses
-from lmm_core.scan.knit import knit
 
 LIST = "- type: exercise\n- note: secret\n- ~questions:\n  - Why?\n"
 MAPPING = "type: exercise\nnote: secret\n~questions:\n  - Why?"
@@ -42,10 +40,3 @@ def test_other_lists_are_text(text):
     blocks = parse_markdown_text(text)
     assert not any(isinstance(block, ErrorBlock) for block in blocks)
     assert find_near_misses(blocks, KnitRules()) == []
-
-
-def test_it_is_not_in_the_notes():
-    logger = ListLogger()
-    text = f"# A\n\n---\n{LIST}---\n\nText.\n\n::: callout-note\n\n---\n{LIST}---\n\nText.\n:::\n"
-    assert "secret" not in serialize_blocks(knit(parse_markdown_text(text), logger=logger))
-    assert [report.line for report in logger.reports] == [3, 14]
