@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.render import post_render
+from lmm_core.quarto.render import run_stage
 from tests.commands import pandocs, run, text, write
 
 ROOT = Path(__file__).parents[1]
@@ -90,7 +90,7 @@ def make_site(notes, ask="true", title="Site"):
         run(f"pandoc -F lmm-knit -s -M pagetitle={title} notes.md -o _site/notes.html", pandocs()[-1]).returncode == 0
     )
     logger = ListLogger()
-    assert post_render({}, Path(), logger) == 0, logger.reports
+    assert run_stage("post-render", {}, Path(), logger) == 0, logger.reports
     return Path("_site").resolve()
 
 

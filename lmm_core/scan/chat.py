@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,7 +21,6 @@ from .requests import (
     ask_model,
     can_take,
     find_blocks,
-    report_failures,
 )
 
 
@@ -63,6 +61,9 @@ def scan_messages(
 class ChatRun(ModelRun[Chat]):
     """A run over a document."""
 
+    noun = "question"
+    participle = "answered"
+
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the chats with pending messages."""
         originals = restore_originals(blocks)
@@ -80,12 +81,7 @@ class ChatRun(ModelRun[Chat]):
             self.logger.info(f"{questions} questions in one block: the last one counts", block.line)
         self.open.append(Chat(block, node, recorded, new))
 
-    async def ask(self) -> None:
-        """Run all chats concurrently; answers received before an interruption stay."""
-        await asyncio.gather(*(self._answer_pending(chat) for chat in self.open))
-        report_failures(self.failed, "question", "answered", self.logger)
-
-    async def _answer_pending(self, chat: Chat) -> None:
+    async def _ask(self, chat: Chat) -> None:
         while chat.pending:
             texts = [text for _, text in chat.recorded] + chat.pending[:1]
             excerpt = self.talk.excerpt(chat.node, texts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +33,6 @@ from .requests import (
     ask_model,
     can_take,
     find_blocks,
-    report_failures,
 )
 from .system_keys import first_newline
 
@@ -71,6 +69,9 @@ def scan_edits(
 class EditRun(ModelRun[EditRequest]):
     """A run over a document."""
 
+    noun = "edit"
+    participle = "made"
+
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the requests; those inside a part to be edited are postponed."""
         originals = restore_originals(blocks)
@@ -102,11 +103,6 @@ class EditRun(ModelRun[EditRequest]):
         text = "" if edit and edit.old is None else _text_without_metadata(_blocks_of(node))
         self.open.append(EditRequest(block, node, requests, new, edit.new if edit else None, text))
         return True
-
-    async def ask(self) -> None:
-        """Request all new versions concurrently."""
-        await asyncio.gather(*(self._ask(edit_request) for edit_request in self.open))
-        report_failures(self.failed, "edit", "made", self.logger)
 
     async def _ask(self, edit_request: EditRequest) -> None:
         from ..models.tokens import count_tokens

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from ..errors import MarkdownError, ModelError
 from ..logging import LoggerBase, counted
@@ -86,9 +87,12 @@ def _section_summary(node: Node) -> str:
 class ModelRun(ABC, Generic[Asked]):
     """A run that asks a model about a document.
 
+    noun, participle: for messages, as in "question not answered"
     `apply` merges answers into the current document; `unmerged` are those without a place.
     """
 
+    noun: ClassVar[str]
+    participle: ClassVar[str]
     talk: Talk
     logger: LoggerBase
     screen: Screen | None = None
@@ -101,9 +105,18 @@ class ModelRun(ABC, Generic[Asked]):
     def start(self, blocks: Sequence[Block]) -> None:
         """Find the open questions."""
 
-    @abstractmethod
     async def ask(self) -> None:
-        """Ask all open questions."""
+        """Ask all open questions at the same time; answers received before an interruption stay."""
+        await asyncio.gather(*map(self._ask, self.open))
+        for line, error in sorted(self.failed, key=lambda failure: failure[0]):
+            if not error.stop:
+                self.logger.error(f"{self.noun} not {self.participle}: {error}", line)
+        if stopped := [error for _, error in self.failed if error.stop]:  # reported once
+            self.logger.error(f"{counted(len(stopped), self.noun)} not {self.participle}: {stopped[0]}")
+
+    @abstractmethod
+    async def _ask(self, asked: Asked) -> None:
+        """Ask a question."""
 
     @abstractmethod
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
@@ -145,15 +158,6 @@ async def ask_model(
     finally:
         if screen and show:
             screen.end()
-
-
-def report_failures(failed: list[tuple[int, ModelError]], noun: str, participle: str, logger: LoggerBase) -> None:
-    """Report failed requests; a fatal error is reported once."""
-    for line, error in sorted(failed, key=lambda failure: failure[0]):
-        if not error.stop:
-            logger.error(f"{noun} not {participle}: {error}", line)
-    if stopped := [error for _, error in failed if error.stop]:
-        logger.error(f"{counted(len(stopped), noun)} not {participle}: {stopped[0]}")
 
 
 Count = Callable[[str], int]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.render import post_render
+from lmm_core.quarto.render import run_stage
 from tests.commands import text, tree, write
 from tests.indexing import document, lmm
 
@@ -189,7 +189,7 @@ def test_a_part_of_an_index_of_a_folder_that_leads_elsewhere(project):
 def post(project):
     """What is done after a render; returns the errors that it reports."""
     logger = ListLogger()
-    status = post_render({"QUARTO_PROJECT_OUTPUT_DIR": str(project / "_site")}, project, logger)
+    status = run_stage("post-render", {"QUARTO_PROJECT_OUTPUT_DIR": str(project / "_site")}, project, logger)
     errors = [report.message for report in logger.reports if report.level == "error"]
     assert status == (1 if errors else 0)
     return errors

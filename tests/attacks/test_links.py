@@ -15,7 +15,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown, read_markdown, write_markdown
 from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.pages import read_pages
-from lmm_core.quarto.render import pre_render
+from lmm_core.quarto.render import run_stage
 from lmm_core.scan.documents.talk import keep_unmerged
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
 from tests.commands import write
@@ -155,7 +155,7 @@ def test_a_chapter_out_of_the_project_is_not_touched(home):
     logger = ListLogger()
     assert find_inputs(Path(), logger) == [Path("index.qmd")]
     assert [report.message.split(":")[0] for report in logger.reports] == ["../home/chapter.qmd", "x.qmd"]
-    pre_render({"QUARTO_PROJECT_INPUT_FILES": "index.qmd\n../home/chapter.qmd\nx.qmd"}, Path(), logger)
+    run_stage("pre-render", {"QUARTO_PROJECT_INPUT_FILES": "index.qmd\n../home/chapter.qmd\nx.qmd"}, Path(), logger)
     assert (home / "chapter.qmd").read_text() == native
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.render import post_render
+from lmm_core.quarto.render import run_stage
 from tests.commands import pandocs, run, text, write
 
 NOTES = """---
@@ -76,7 +76,7 @@ def render():
 def finish():
     """What is done after a render; returns what it reported as errors."""
     logger = ListLogger()
-    status = post_render({}, Path(), logger)
+    status = run_stage("post-render", {}, Path(), logger)
     errors = [report.message for report in logger.reports if report.level == "error"]
     assert status == (1 if errors else 0)
     return errors
@@ -188,7 +188,7 @@ def test_in_a_partial_render_only_what_has_changed_is_written(site):
     assert finish() == []
     assert times() == before
     write("part/index.md", "# Medians\n\nThe median is sturdy.\n")
-    assert post_render({"QUARTO_PROJECT_OUTPUT_FILES": "_site/part/index.html"}, Path(), ListLogger()) == 0
+    assert run_stage("post-render", {"QUARTO_PROJECT_OUTPUT_FILES": "_site/part/index.html"}, Path(), ListLogger()) == 0
     assert [path.name for path, time in times().items() if before[path] != time] == ["data.js"]
     assert rows(site)["Medians"][3] == ["The median is sturdy."] and "The mean" in rows(site)
 
