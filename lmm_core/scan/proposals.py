@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, HeaderBlock, HeadingBlock, MetadataBlock, Spelling
+from ..markdown.blocks import Block, MetadataBlock, Spelling
 from ..markdown.edits import ASKED_KEY
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.keys import digest, find_key
-from ..markdown.spelling import edit_block, make_block, settle_safely
-from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
+from ..markdown.spelling import make_block, settle_safely
+from ..markdown.tree import HeadingNode, blocks_to_tree, traverse, tree_to_blocks
 from .header import report_broken_edits
-from .system_keys import first_newline, nearest_spellings
+from .system_keys import first_newline, spellings_of, write_keys
 
 QUESTIONS = "questions"
 
@@ -56,12 +55,19 @@ def propose(
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)
-    proposed = _with_questions(blocks, questions, spelling, logger)
-    existing_marks = asked_in(blocks)
-    new = [edit for edit in edits if existing_marks.isdisjoint(map(question_mark, edit.questions))]
-    for line, group in groupby(sorted(new, key=_place), key=lambda edit: edit.line):
-        _insert_request(proposed, line, list(group), spelling, logger)
-    return settle_safely(blocks, proposed)
+    tree, newline = blocks_to_tree(blocks), first_newline(blocks)
+    spellings = spellings_of(tree, spelling)
+    sections = {node.line: node for node in traverse(tree) if isinstance(node, HeadingNode) and node.heading}
+    for proposal in questions:
+        if section := _section_at(proposal.line, sections, logger):
+            _add_questions(section, proposal, spellings[id(section)], newline, logger)
+    at_end: list[Block] = []
+    for line, group in _new_requests(blocks, edits).items():
+        if line is None:
+            at_end = [_request_block(group, [*spellings.values()][-1] if spellings else "div", newline)]
+        elif section := _section_at(line, sections, logger):
+            section.metadata = [_request_block(group, spellings[id(section)], newline), *section.metadata]
+    return settle_safely(blocks, [*tree_to_blocks(tree), *at_end])
 
 
 def asked_in(blocks: Sequence[Block]) -> set[str]:
@@ -75,47 +81,19 @@ def question_mark(question: str) -> str:
     return digest(" ".join(question.casefold().split()))
 
 
-def _place(edit: ProposedEdit) -> tuple[bool, int]:
-    return edit.line is None, edit.line or 0
+def _new_requests(blocks: Sequence[Block], edits: Sequence[ProposedEdit]) -> dict[int | None, list[ProposedEdit]]:
+    existing_marks = asked_in(blocks)
+    requests: dict[int | None, list[ProposedEdit]] = {}
+    for edit in edits:
+        if existing_marks.isdisjoint(map(question_mark, edit.questions)):
+            requests.setdefault(edit.line, []).append(edit)
+    return requests
 
 
-def _insert_request(
-    blocks: list[Block], line: int | None, edits: Sequence[ProposedEdit], spelling: Spelling, logger: LoggerBase
-) -> None:
-    at = len(blocks) if line is None else _index_of(blocks, line)
-    if at is None:
-        logger.warning(
-            "nothing proposed here, since the section stands in an edit that is to be decided first", line or 0
-        )
-        return
-    while at > 0 and _annotates(blocks[at - 1]) and line is not None:
-        at -= 1
-    # a native block at the very start would be the header
-    block_spelling = "div" if at == 0 else _spelling_at(blocks, line, spelling)
-    blocks.insert(at, _request_block(edits, block_spelling, first_newline(blocks)))
-
-
-def _index_of(blocks: Sequence[Block], line: int) -> int | None:
-    places = (at for at, block in enumerate(blocks) if isinstance(block, HeadingBlock) and block.line == line)
-    return next(places, None)
-
-
-def _annotates(block: Block) -> bool:
-    return isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock)
-
-
-def _spelling_at(blocks: Sequence[Block], line: int | None, spelling: Spelling) -> Spelling:
-    nodes = list(traverse(blocks_to_tree(list(blocks))))
-    nearest = nearest_spellings(nodes, spelling)
-    if line is None:
-        return nearest[-1]
-    spellings = (node_spelling for node, node_spelling in zip(nodes, nearest, strict=True) if _is_heading(node, line))
-    return next(spellings, spelling)
-
-
-def _is_heading(node: Node, line: int) -> bool:
-    block = node_block(node)
-    return isinstance(block, HeadingBlock) and block.line == line
+def _section_at(line: int, sections: dict[int, HeadingNode], logger: LoggerBase) -> HeadingNode | None:
+    if line not in sections:
+        logger.warning("nothing proposed here: the section stands in an edit that is to be decided first", line)
+    return sections.get(line)
 
 
 def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: str) -> MetadataBlock:
@@ -132,47 +110,17 @@ def _entry(request: str, newline: str) -> str:
     return "=" + dump_entry("edit", request, newline=newline).removeprefix("edit")
 
 
-def _with_questions(
-    blocks: Sequence[Block], proposed: Sequence[ProposedQuestions], spelling: Spelling, logger: LoggerBase
-) -> list[Block]:
-    extended = list(blocks)
-    for proposal in proposed:
-        nodes = traverse(blocks_to_tree(extended))
-        node = next((node for node in nodes if _is_heading(node, proposal.line)), None)
-        if node is None:
-            logger.warning(
-                "no questions proposed here: the section stands in an edit that is to be decided first", proposal.line
-            )
-        else:
-            _add_questions(extended, node, proposal, spelling, logger)
-    return extended
-
-
 def _add_questions(
-    blocks: list[Block], node: Node, proposed: ProposedQuestions, spelling: Spelling, logger: LoggerBase
+    section: HeadingNode, proposed: ProposedQuestions, spelling: Spelling, newline: str, logger: LoggerBase
 ) -> None:
-    key = find_key(node.properties, QUESTIONS) or f"~{QUESTIONS}"
-    value = node.properties.get(key)
+    key = find_key(section.properties, QUESTIONS) or f"~{QUESTIONS}"
+    value = section.properties.get(key)
     if key == f"{QUESTIONS}=" and not value:
         logger.info("no questions proposed here, since you want none (`questions=:`)", proposed.line)
-        return
-    if node.fetch("frozen"):
+    elif section.fetch("frozen"):
         logger.info("no questions proposed here, since this part is frozen", proposed.line)
-        return
-    extended = _extended(value, proposed.questions)
-    if extended is None:
-        return
-    holder = next((block for block in reversed(node.metadata) if key in block.content), None)
-    holder = holder or (node.metadata[-1] if node.metadata else None)
-    if holder is None:
-        at = _index_of(blocks, proposed.line)
-        assert at is not None
-        block_spelling = "div" if at == 0 else _spelling_at(blocks, proposed.line, spelling)
-        newline = first_newline(blocks)
-        blocks.insert(at, make_block(dump_entry(key, extended, False, newline), block_spelling, newline))
-        return
-    at = next(at for at, block in enumerate(blocks) if block is holder)
-    blocks[at] = edit_block(holder, {key: extended}, stays=True) or holder
+    elif extended := _extended(value, proposed.questions):
+        write_keys(section, {key: extended}, spelling, newline, logger)
 
 
 def _extended(value: Any, questions: Sequence[str]) -> Any:

@@ -23,7 +23,6 @@ from ..markdown.tree import (
     Node,
     blocks_to_tree,
     node_block,
-    traverse,
     tree_to_blocks,
 )
 from ..markdown.visibility import KnitRules
@@ -33,7 +32,7 @@ from ..settings.tables import ScanOpts
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, annotated_parts, closed_parts
 from .header import is_list_header, scan
-from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
+from .system_keys import emptied_blocks, first_newline, mark_tight, set_values, spellings_of, write_keys
 
 NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY, or name a model in config.toml"
 _LINES_SHOWN = 5
@@ -143,7 +142,7 @@ class RagRun:
         self._tree = tree = None if left_alone else blocks_to_tree(self._originals.blocks)
         if tree is None:
             return
-        self._prepare(tree)
+        self._newline, self._spellings = first_newline(blocks), spellings_of(tree, self.spelling)
         self._parts = annotated_parts(tree)
         self._closed = closed_parts(self._parts)
         texts = SectionTexts(tree, self.rules)
@@ -174,13 +173,6 @@ class RagRun:
         else:
             self._apply(node, needs, needs.values)
         return needs.requested
-
-    def _prepare(self, tree: HeadingNode) -> None:
-        nodes = list(traverse(tree))
-        self._newline = first_newline(self._blocks)
-        self._spellings = dict(zip(map(id, nodes), nearest_spellings(nodes, self.spelling), strict=True))
-        if not tree.metadata and len(nodes) > 1 and self._spellings[id(nodes[1])] == "native":
-            self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
 
     def _is_proposed(self, node: Node) -> bool:
         regions = self._originals.regions

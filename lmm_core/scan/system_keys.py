@@ -28,7 +28,7 @@ from ..markdown.blocks import (
 from ..markdown.metadata.body import DELETED, dump_entry, edit_metadata
 from ..markdown.metadata.keys import HASHES, digest, find_key, hash_pair, read_hashes, short_hashes
 from ..markdown.spelling import edit_block, make_block, with_body
-from ..markdown.tree import HeaderNode, Node, TextNode
+from ..markdown.tree import HeaderNode, Node, TextNode, traverse
 
 FLOW_KEYS = frozenset({HASHES})
 EMPTY = "~~empty"  # next to keys in an originally empty block of the writer's
@@ -129,17 +129,18 @@ def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int,
     return {id(block): None for block in metadata if not block.line and blank(block.body)}
 
 
-def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:
-    """Return the spelling of the block nearest to each node, the header excluded."""
-    places = [(at, spelling) for at, node in enumerate(nodes) if (spelling := _spelling(node))]
-    if not places:
-        return [default] * len(nodes)
-    spellings: list[Spelling] = []
+def spellings_of(tree: Node | None, default: Spelling) -> dict[int, Spelling]:
+    """Return the spelling of new blocks by a node's `id`: that of the nearest block, the header excluded."""
+    nodes = list(traverse(tree))
+    places = [(at, spelling) for at, node in enumerate(nodes) if (spelling := _spelling(node))] or [(0, default)]
+    spellings: dict[int, Spelling] = {}
     behind = 0
-    for at in range(len(nodes)):
+    for at, node in enumerate(nodes):
         while behind + 1 < len(places) and places[behind + 1][0] - at < at - places[behind][0]:
             behind += 1
-        spellings.append(places[behind][1])
+        spellings[id(node)] = places[behind][1]
+    if len(nodes) > 1 and not nodes[0].metadata and spellings[id(nodes[1])] == "native":
+        spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
     return spellings
 
 
