@@ -23,32 +23,16 @@ LONGEST = 100  # bytes
 # Removable folders, with patterns for our files
 REMOVABLE = {
     "collection": (
-        *("collection.json", "lengths.json", "ahead.jsonl", "shard"),
-        *(".collection.json.*.tmp", ".lengths.json.*.tmp"),
+        "collection.json", "lengths.json", "ahead.jsonl", "shard", ".collection.json.*.tmp", ".lengths.json.*.tmp",
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "sample-course": (  # by `lmm demo`, our commands and Quarto
-        "0[1-7]-*.md",
-        "07-computing.qmd",
-        "index.md",
-        "README.md",
-        "references.bib",
-        "_quarto*.yml",
-        "config.toml",
-        "figures",
-        "notes",
-        "_freeze",
-        "_book",
-        "_instructor",
-        "_site",
-        "_extensions",
-        ".lmm",
-        ".quarto",
-        ".gitignore",
+        "0[1-7]-*.md", "07-computing.qmd", "index.md", "README.md", "references.bib", "_quarto*.yml", "config.toml",
+        "figures", "notes", "_freeze", "_book", "_instructor", "_site", "_extensions", ".lmm", ".quarto", ".gitignore",
     ),
     "course": ("pages", "site", "site.old"),  # work folder of `lmm course`
     "site": ("*",),  # may hold any files
-}
+}  # fmt: skip
 _OF_SYSTEMS = (  # left by file managers and file systems
     ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
 )  # fmt: skip

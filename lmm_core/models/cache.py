@@ -50,13 +50,11 @@ class Cache:
         self._patience = PATIENCE
 
     def find_reply(self, key: bytes) -> str | None:
-        reply = self._find([key], "reply").get(key)
-        return reply if isinstance(reply, str) else None
+        return self._find([key], "reply").get(key)
 
     def find_vectors(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
         rows = self._find(keys, "vector")
-        return {key: array("f", data).tolist() for key, data in rows.items()
-                if isinstance(data, bytes) and data and len(data) % 4 == 0}  # fmt: skip
+        return {key: array("f", data).tolist() for key, data in rows.items() if data}
 
     def keep_reply(self, key: bytes, reply: str) -> None:
         self._keep([(key, reply, None)])
@@ -68,13 +66,7 @@ class Cache:
         self._do(lambda connection: connection.execute("DELETE FROM entries WHERE key = ?", (key,)))
 
     def size(self) -> CacheSize:
-        try:
-            self.path.stat()
-        except FileNotFoundError:
-            return CacheSize(0, 0, 0)
-        except OSError as error:
-            raise CacheError(f"{self.path}: {error.strerror}") from None
-        return CacheSize(*self._ask(_SIZE)[0])
+        return CacheSize(*self._ask(_SIZE)[0]) if self.path.exists() else CacheSize(0, 0, 0)
 
     def clear(self) -> CacheSize:
         """Empty the cache, even if unreadable. Return its former size."""

@@ -41,8 +41,7 @@ def recognize_language(text: str) -> str:
 def _by_script(text: str) -> str:
     if text.isascii() or not re.search(_ANY_SCRIPT, text):
         return ""
-    if not (letters := len(_LETTER.findall(text))):
-        return ""
+    letters = max(1, len(_LETTER.findall(text)))
     shares = {code: len(re.findall(f"[{signs}]", text)) / letters for code, signs in _SCRIPTS.items()}
     if shares["ja"] >= _KANA:
         shares["ja"] += shares.pop("zh")
