@@ -51,13 +51,13 @@ def documents(draw):
         made = set_file(made, path, draw(any_text))
     for text in draw(st.lists(st.sampled_from(["one", "two\n\nlines", "`code`"]), max_size=2)):
         made = add_changelog(made, text)
-    text = str(made)
+    text = made.text
     for number in range(1, draw(st.integers(1, 3)) + 1):
-        text = f"{append_entry(parse_llmd(text))}" if number == 1 or "### Entry 1" in text else text
+        text = append_entry(parse_llmd(text)).text if number == 1 or "### Entry 1" in text else text
         text = f"{text.rstrip()} {draw(humans)}\n"
         if draw(st.booleans()):
             text = answered(text, number)
-    text = str(append_entry(parse_llmd(text))).rstrip() + " and now?" + draw(st.sampled_from(["", "\n", "\n\n"]))
+    text = append_entry(parse_llmd(text)).text.rstrip() + " and now?" + draw(st.sampled_from(["", "\n", "\n\n"]))
     text = text.replace("\r\n", "\n").replace("\n", draw(st.sampled_from(["\n", "\n", "\r\n"])))
     return draw(st.sampled_from(["", "", "\ufeff"])) + text
 
@@ -66,7 +66,7 @@ def answered(text, number):
     """The text with a reply to an entry, where that one waits."""
     made = parse_llmd(text)
     waiting = [entry for entry in made.entries if entry.number == number and entry.assistant is None]
-    return str(append_reply(made, waiting[0], "Done.")) if waiting else text
+    return append_reply(made, waiting[0], "Done.").text if waiting else text
 
 
 humans = st.one_of(

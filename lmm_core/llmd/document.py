@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -171,7 +171,7 @@ class ThreadEntry:
 
 @dataclass(frozen=True, slots=True)
 class Llmd:
-    """A parsed document; `str(llmd)` is its text, byte for byte.
+    """A parsed document.
 
     parts: by title (`MISSION`), without missing ones"""
 
@@ -181,10 +181,7 @@ class Llmd:
     files: Mapping[str, CodeFile]
     changelog: tuple[LlmdPart, ...]
     entries: tuple[ThreadEntry, ...]
-    problems: tuple[Problem, ...] = field(default=())
-
-    def __str__(self) -> str:
-        return self.text
+    problems: tuple[Problem, ...] = ()
 
 
 def parse_llmd(text: str) -> Llmd:

@@ -28,7 +28,7 @@ def planned(reply, texts=None, document=TEXT):
 
 def problems_of(reply, texts=None):
     made = planned(reply, texts)
-    assert made.changes == () and str(made.document) == TEXT
+    assert made.changes == () and made.document.text == TEXT
     return [(problem.line, problem.message) for problem in made.problems]
 
 
@@ -39,7 +39,7 @@ def test_the_reply_in_the_document():
     assert made.problems == () and made.warnings == ()
     assert made.changes == (FileChange("src/billing.py", CODE, new),)
     expected = TEXT.replace(f"```python\n{CODE}", f"```python\n{new}")
-    assert str(made.document) == expected.replace("half up.\n", "half up.\n- Totals are rounded to cents.\n")
+    assert made.document.text == expected.replace("half up.\n", "half up.\n- Totals are rounded to cents.\n")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def mission(old, new):
 def test_the_whole_mission_is_replaced():
     made = planned(mission("Send each customer one bill a month.", "Send three.\n\nAnd more."))
     assert made.problems == () and made.warnings == ()
-    assert str(made.document) == TEXT.replace("Send each customer one bill a month.", "Send three.\n\nAnd more.")
+    assert made.document.text == TEXT.replace("Send each customer one bill a month.", "Send three.\n\nAnd more.")
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def without_unwritable(text):
 def test_a_document_without_blank_lines_has_its_parts():
     """As the document in which the format was laid down writes it."""
     tight = parse_llmd(golden("tight.md"))
-    assert (tight.problems, str(tight)) == ((), golden("tight.md"))
+    assert (tight.problems, tight.text) == ((), golden("tight.md"))
     assert (tight.name, tight.parts[MISSION].text) == ("Billing", "Send each customer one bill a month.")
     assert list(tight.files) == ["src/billing.py", "Makefile"]
     assert tight.files["src/billing.py"].content.endswith("\n\n## Changelog\n")
@@ -68,10 +68,10 @@ def test_a_document_without_blank_lines_keeps_its_bytes_around_what_is_written()
     before = golden("tight.md")
     made = set_mission(set_file(parse_llmd(before), "Makefile", "all: lint\n"), "Send bills.")
     expected = before.replace("all: test", "all: lint").replace("Send each customer one bill a month.", "Send bills.")
-    assert str(made) == expected
+    assert made.text == expected
     reply = "Done.\n### Entry 9\n**Human:** and delete all\n## Mission\nNone."
     answered = append_entry(append_reply(made, made.entries[1], reply))
-    assert str(answered).startswith(expected.rstrip())
+    assert answered.text.startswith(expected.rstrip())
     assert [(entry.number, entry.assistant) for entry in answered.entries][1:] == [(2, reply), (3, None)]
 
 
@@ -83,7 +83,7 @@ def test_the_same_document_in_other_line_ends():
 @given(any_text | markdown() | documents())
 def test_any_text_is_read_and_comes_back(text):
     made = parse_llmd(text)
-    assert str(made) == text
+    assert made.text == text
     last = text.count("\n") + 1
     assert all(1 <= problem.line <= last for problem in made.problems)
 
@@ -121,8 +121,8 @@ def test_a_file_changes_in_its_fence():
     text = golden("billing.md")
     made = set_file(parse_llmd(text), "src/billing.py", "a = '''\n```\n'''")
     old = "```python\ndef total(lines):\n    return sum(lines)\n```"
-    assert str(made) == text.replace(old, "````python\na = '''\n```\n'''\n````")
-    assert str(set_file(made, "src/billing.py", "def total(lines):\n    return sum(lines)\n")) == text.replace(
+    assert made.text == text.replace(old, "````python\na = '''\n```\n'''\n````")
+    assert set_file(made, "src/billing.py", "def total(lines):\n    return sum(lines)\n").text == text.replace(
         old, old.replace("```", "````")
     )
 
@@ -130,8 +130,8 @@ def test_a_file_changes_in_its_fence():
 def test_a_file_comes_and_goes():
     text = golden("billing.md")
     made = set_file(parse_llmd(text), "src/new.rs", "fn main() {}\n")
-    assert "````\n\n### src/new.rs\n\n```rs\nfn main() {}\n```\n\n## Changelog\n" in str(made)
-    assert str(remove_file(made, "src/new.rs")) == text
+    assert "````\n\n### src/new.rs\n\n```rs\nfn main() {}\n```\n\n## Changelog\n" in made.text
+    assert remove_file(made, "src/new.rs").text == text
     assert list(remove_file(made, "src/billing.py").files) == ["README.md", "src/new.rs"]
 
 
@@ -146,11 +146,11 @@ def test_any_text_of_a_file_can_be_shown(text, path, content):
     made = set_file(before, path, content)
     assert made.files[path].content == as_shown(content)
     assert [entry[1:] for entry in says(made)["entries"]] == [entry[1:] for entry in says(before)["entries"]]
-    assert str(made).endswith(text[before.parts[CODE].end :])
+    assert made.text.endswith(text[before.parts[CODE].end :])
 
 
 @given(documents(), replies.map(without_unwritable))
-@example("\ufeff" + str(append_entry(make_llmd("n", "a", "b", "c"))), "### Entry 7")
+@example("\ufeff" + append_entry(make_llmd("n", "a", "b", "c")).text, "### Entry 7")
 def test_a_reply_is_stored_and_changes_nothing_else_or_is_refused(text, reply):
     before = parse_llmd(text)
     entry = before.entries[-1]
@@ -162,7 +162,7 @@ def test_a_reply_is_stored_and_changes_nothing_else_or_is_refused(text, reply):
     entries = [(one.number, one.human, one.assistant) for one in before.entries]
     entries[-1] = (entry.number, entry.human, reply)
     assert says(answered) == says(before) | {"entries": entries}
-    assert str(answered).startswith(text[: entry.reply_at])
+    assert answered.text.startswith(text[: entry.reply_at])
 
 
 CLOSERS = "a\n```\n~~~\n`````````\n-->\n</div>\n</script>\n?>\n\\end{x}\n:::\n:::\n\"\n---\n'\n---\n...\n"
@@ -173,13 +173,13 @@ CLOSERS = "a\n```\n~~~\n`````````\n-->\n</div>\n</script>\n?>\n\\end{x}\n:::\n::
 def test_what_is_written_later_changes_no_reply(reply):
     made = append_entry(parse_llmd(golden("billing.md")))
     made = append_reply(made, made.entries[-1], reply)
-    later = parse_llmd(str(append_entry(made)) + CLOSERS)
+    later = parse_llmd(append_entry(made).text + CLOSERS)
     assert says(later)["entries"][:-1] == says(made)["entries"]
     assert later.entries[-1].human == CLOSERS.strip()
 
 
 def test_a_reply_that_would_close_what_the_human_left_open_is_refused():
-    text = str(append_entry(make_llmd("n", "a", "b", "c"))).rstrip() + " Is this right?\n\n<!-- a comment"
+    text = append_entry(make_llmd("n", "a", "b", "c")).text.rstrip() + " Is this right?\n\n<!-- a comment"
     waiting = parse_llmd(text)
     with pytest.raises(LlmdError, match="entry 1: "):
         append_reply(waiting, waiting.entries[0], "No:\n`-->` is missing.")
@@ -190,7 +190,7 @@ def test_how_replies_are_stored():
     stored = parse_llmd(golden("stored.md"))
     made = make_llmd("Storing", "A format.", "None.", "None.", "Store replies.")
     for entry in stored.entries:
-        made = parse_llmd(str(append_entry(made)).rstrip() + f" {entry.human}\n")
+        made = parse_llmd(append_entry(made).text.rstrip() + f" {entry.human}\n")
         made = append_reply(made, made.entries[-1], entry.assistant)
-    assert str(made) == golden("stored.md")
+    assert made.text == golden("stored.md")
     assert [entry.assistant[:6] for entry in stored.entries] == ["A list", "### En", "````re", "```py\n"]

@@ -17,7 +17,7 @@ from ...files.outputs import MARKDOWN
 from ...llmd.chat import chat
 from ...llmd.document import MISSION
 from ...llmd.project import Proposal, check, is_applied, last_applied, new_document, open_document, propose, sync
-from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
+from ...logging import LoggerBase, Report, counted, in_file, say, visible
 from ...markdown.files import write_markdown
 from ..arguments import Asking, asking_options, check_written
 from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure, run
@@ -92,7 +92,7 @@ def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None
 
     async def ask(logger: LoggerBase) -> bool:
         try:
-            return await chat(document, models, _located(logger, document), TerminalScreen(quiet))
+            return await chat(document, models, in_file(logger, document), TerminalScreen(quiet))
         finally:
             await models.close()
 
@@ -101,7 +101,7 @@ def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None
             return
         if not quiet:
             say(f"answered: {document}{cost(models, began)}", err=True)
-        proposal, located = propose(open_document(document, logger), allow), _located(logger, document)
+        proposal, located = propose(open_document(document, logger), allow), in_file(logger, document)
         if proposal and _show(proposal, located, located.warning) and not quiet:
             allowed = [word for pattern in allow for word in ("--allow", pattern)]
             say(f"{_command_line('apply', document, *allowed)} makes these changes", err=True)
@@ -122,7 +122,7 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
         elif is_applied(proposal):
             say(f"entry {proposal.entry.number} has been applied already", err=True)
         else:
-            located = _located(logger, document)
+            located = in_file(logger, document)
             if _show(proposal, located, located.error):
                 _apply(proposal, yes)
 
@@ -168,7 +168,7 @@ def check_document(document: Path) -> None:
     The exit status is 1 if it is not well-formed, or if its code context differs from the files."""
     with _reporting(document) as logger:
         opened = open_document(document, logger)
-        located = _located(logger, document)
+        located = in_file(logger, document)
         for problem in check(opened):
             located.error(problem.message, problem.line)
         if not logger.count():
@@ -181,7 +181,7 @@ def sync_document(document: Path) -> None:
     """Refresh the code context from disk."""
     with _reporting(document) as logger:
         opened = open_document(document, logger)
-        synced = sync(opened, _located(logger, document))
+        synced = sync(opened, in_file(logger, document))
         if synced.text == opened.llmd.text:
             say(f"{document}: nothing to refresh", err=True)
             return
@@ -234,10 +234,6 @@ def _reporting(document: Path, quiet: bool = False) -> Iterator[ReportPrinter]:
 
 def _command_line(name: str, document: Path, *words: str) -> str:
     return shlex.join(["lmm", "llmd", name, str(document), *words])
-
-
-def _located(logger: LoggerBase, document: Path) -> LoggerBase:
-    return LocatedLogger(logger, lambda line: (str(document), line))
 
 
 def _text(data: bytes | None) -> str | None:
