@@ -63,7 +63,8 @@ def check_output(
 
 def check_replaced(output: Path, data: bytes | None = None) -> None:
     """Raise OutputError unless an output is empty, ours, or equal to `data`."""
-    if is_stream(output) or not _holds_something(output) or is_ours(output):
+    is_filled = output.is_file() and output.stat().st_size > 0
+    if is_stream(output) or not is_filled or is_ours(output):
         return
     if data is None or output.read_bytes() != data:
         raise OutputError(
@@ -84,15 +85,8 @@ def _check_ending(output: Path, real: Path, endings: Collection[str]) -> None:
     for path in (output, real):
         if endings and path.suffix.lower() not in {ending.lower() for ending in endings}:
             leads = "" if path.name == output.name else f" (a link to {real})"
-            raise OutputError(f"{output}{leads}: the name has to end in {' or '.join(_advised(endings))}")
-
-
-def _advised(endings: Collection[str]) -> list[str]:
-    return [".md", ".qmd", ".txt"] if endings is MARKDOWN else [*endings]
-
-
-def _holds_something(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size > 0
+            advised = (".md", ".qmd", ".txt") if endings is MARKDOWN else endings
+            raise OutputError(f"{output}{leads}: the name has to end in {' or '.join(advised)}")
 
 
 def write_output(output: Path, data: bytes) -> None:

@@ -38,10 +38,10 @@ from .edge_engine import (
     why_not_opened,
 )
 from .folder_files import (
+    AHEAD,
     COLLECTION,
     RECORD,
     check_room,
-    forget_points,
     has_room_to_copy,
     load_record,
     note_points,
@@ -300,7 +300,7 @@ class EdgeStore(VectorStore):
         """Remove the write-ahead log after a sync."""
         for name in self._ahead if self._lock.is_of_folder else ():
             with suppress(OSError):  # the next run checks begun files again
-                forget_points(self._path(name))
+                (self._path(name) / AHEAD).unlink(missing_ok=True)
 
     @contextmanager
     def _shard(self, name: str, participle: str) -> Iterator[EdgeShard]:

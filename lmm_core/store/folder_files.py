@@ -88,11 +88,6 @@ def _points(line: bytes) -> list[Point]:
         return []
 
 
-def forget_points(collection: Path) -> None:
-    """Remove the log, after a sync. Raise OSError."""
-    (collection / AHEAD).unlink(missing_ok=True)
-
-
 # Disk space: the engine's memory maps make a full disk fatal
 
 

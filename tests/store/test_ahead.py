@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.store import folder_files
-from lmm_core.store.folder_files import AHEAD, forget_points, note_points, noted_points
+from lmm_core.store.folder_files import AHEAD, note_points, noted_points
 from lmm_core.store.places import LocalStorage, open_store
 from lmm_core.store.vector_store import Point, VectorSpec
 from tests.store.points import key
@@ -41,9 +41,6 @@ def test_each_point_is_as_it_was_noted_last(tmp_path):
     note_points(tmp_path, [record(1, "ä\ud800"), record(2, "begun")])
     note_points(tmp_path, [record(1, "again")])
     assert noted_points(tmp_path) == [record(1, "again"), record(2, "begun")]
-    forget_points(tmp_path)
-    forget_points(tmp_path)
-    assert noted_points(tmp_path) == []
 
 
 def test_a_line_that_a_power_cut_tore_takes_no_other_with_it(tmp_path):

@@ -46,22 +46,16 @@ class ModelAnnotator:
         return Annotation(questions, summary, refused, first.remarks + second.remarks)
 
     async def _ask(self, request: Request, section: AnnotatorSection, keys: Sequence[str]) -> Annotation:
-        """Return the checked reply; one without any good part is not cached."""
-
-        def read(text: str) -> Annotation:
-            checked = check_reply(text, section, keys)
-            if len(checked.refused) == len(keys):
-                raise _NothingGood(checked)
-            return checked
-
+        """Return the checked reply; one without any good part leaves the cache."""
         try:
-            return await self._asker.ask(request, read)
-        except _NothingGood as error:
-            return error.checked
+            checked = await self._asker.ask(request, lambda text: check_reply(text, section, keys))
         except CutOffError as error:
             if repeated := repeated_in(error.text):
                 raise ModelError(f"{error}; {repetition_fault(repeated)}") from None
             raise
+        if len(checked.refused) == len(keys):
+            self._asker.forget(request)
+        return checked
 
     def cost(self, section: AnnotatorSection, keys: Sequence[str]) -> int:
         return count_tokens(make_request(section, keys, own=self.own).text)
@@ -69,14 +63,6 @@ class ModelAnnotator:
     async def close(self) -> None:
         if "_asker" in vars(self):
             await self._asker.close()
-
-
-class _NothingGood(ReplyError):
-    """A wholly bad reply."""
-
-    def __init__(self, checked: Annotation) -> None:
-        super().__init__(reasons(checked))
-        self.checked = checked
 
 
 def reasons(checked: Annotation, only: str = "") -> str:

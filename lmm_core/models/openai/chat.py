@@ -68,8 +68,9 @@ class Parameters:
         """Return the reply's limit in tokens."""
         return request.options.max_tokens or request.max_tokens + (THOUGHTS if self.thinks else 0)
 
-    def refused(self, message: str, param: str, body: Mapping[str, Any]) -> str:
-        """Return the parameter that a server's error names, or "". message, param: the error's text and field."""
+    def refused(self, error: APIStatusError, body: Mapping[str, Any]) -> str:
+        """Return the parameter that a server's error names, or ""."""
+        message, param = message_in(error), value_at(error.body, "param")
         sent_keys = [key for key in (_TEMPERATURE, _LIMIT, _NEW_LIMIT) if key in body]
         parameter = next((key for key in sent_keys if key == param or re.search(rf"\b{key}\b", message)), "")
         return parameter or (self.limit if self.limit in body and _COMPLETION in message else "")
@@ -134,7 +135,7 @@ class OpenAIChat:
         try:
             return await self._send(request, body, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if refused := self._refused_parameter(error, body):
+            if refused := self._parameters.refused(error, body):
                 keep_limit = self._learn(refused, error)
                 return await self._complete(request, show, limited and keep_limit)
             if is_too_long(error):
@@ -155,10 +156,6 @@ class OpenAIChat:
             raise self._explain(error) from None
         self._schemas = False
         return reply
-
-    def _refused_parameter(self, error: APIStatusError, body: dict[str, Any]) -> str:
-        param = value_at(error.body, "param")
-        return self._parameters.refused(message_in(error), param if isinstance(param, str) else "", body)
 
     def _learn(self, refused: str, error: APIStatusError) -> bool:
         if refused == "temperature" and self._parameters.temperature:
