@@ -21,16 +21,6 @@ def name_problem(name: str) -> str:
     return ""
 
 
-def clash(names: dict[str, str]) -> tuple[str, str] | None:
-    """Return the first two owners of equal names, ignoring case, or None. names: by owner."""
-    owners: dict[str, str] = {}
-    for owner, name in names.items():
-        first_owner = owners.setdefault(name.casefold(), owner)
-        if first_owner != owner:
-            return first_owner, owner
-    return None
-
-
 # The user's own folder
 
 

@@ -14,11 +14,11 @@ import hashlib
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
+from itertools import combinations
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files.names import clash
 from ..logging import counted
 from ..store.points import checked_name
 from ..store.vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
@@ -45,11 +45,12 @@ def check_collections(name: str, companion: str) -> None:
     names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
     for collection in names.values():
         checked_name(collection)
-    if same := clash(names):
-        raise StoreError(
-            f"{same[0]} ({names[same[0]]!r}) and {same[1]} ({names[same[1]]!r}) would be one. Give them names that "
-            "differ by more than case (collection_name and companion_collection in [database] of config.toml)."
-        )
+    for (owner, collection), (other, same) in combinations(names.items(), 2):
+        if collection.casefold() == same.casefold():
+            raise StoreError(
+                f"{owner} ({collection!r}) and {other} ({same!r}) would be one. Give them names that differ by more "
+                "than case (collection_name and companion_collection in [database] of config.toml)."
+            )
 
 
 @dataclass(slots=True)
