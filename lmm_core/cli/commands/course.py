@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import LmmError, QuartoError
+from ...errors import LmmError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
 from ...settings.project import Project, load_project
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ...course.create import CoursePart
     from ...course.run import Course, StepResult
     from ...quarto.leaks import Findings
-    from ...quarto.options import AskBoxSettings
 
 _STEPS = ("check", "annotate", "render", "leaks", "index", "site")  # as in lmm_core.course.run, which is imported later
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
@@ -164,6 +163,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
     SOURCES are the documents (default: those of the project that OUTPUT is in). The exit
     status is 1 if something was found."""
     from ...quarto.leaks import look_for_leaks
+    from ...quarto.options import read_ask
     from ...scan.check.mistakes import report_typos
 
     logger = ReportPrinter()
@@ -175,7 +175,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
             "after it"
         )
     report_typos(files, project.rules, logger)
-    findings = look_for_leaks(output, files, project, logger, ask=_ask(project))
+    findings = look_for_leaks(output, files, project, logger, ask=read_ask(project.root))
     if as_json:
         print_json({**asdict(findings), "leaks": [_as_text(asdict(leak)) for leak in findings.leaks]})
     else:
@@ -202,31 +202,14 @@ def _as_text(leak: dict[str, object]) -> dict[str, object]:
 
 
 def _project(path: Path, keep: tuple[str, ...]) -> Project:
-    try:
-        project: Project = with_quarto_rules(load_project(path / "-" if path.is_dir() else path))
-    except QuartoError as error:
-        raise click.UsageError(str(error)) from None
+    project: Project = with_quarto_rules(load_project(path / "-" if path.is_dir() else path))
     return replace(project, rules=replace(project.rules, keep=project.rules.keep | set(keep)))
-
-
-def _ask(project: Project) -> AskBoxSettings | None:
-    from ...quarto.options import read_ask
-
-    try:
-        return read_ask(project.root)
-    except QuartoError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _inputs(project: Project, output: Path) -> list[Path]:
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
     documents = with_included(inputs, project.root)
     return [shorten(path) for path in documents]
-
-
-def _stop(message: str) -> NoReturn:
-    say(message, err=True)
-    sys.exit(1)
 
 
 # Called by the scripts of the Quarto extension
@@ -268,14 +251,11 @@ def demo(folder: Path, only_copy: bool, remove: bool) -> None:
 
     if only_copy and remove:
         raise click.UsageError("--copy and --remove exclude each other")
-    try:
-        remove_sample(folder) if remove else copy_sample(folder)
-        if only_copy:
-            say(f"{folder}: a copy of the sample course")
-        elif not remove:
-            _make_demo(folder)
-    except LmmError as error:
-        _stop(str(error))
+    remove_sample(folder) if remove else copy_sample(folder)
+    if only_copy:
+        say(f"{folder}: a copy of the sample course")
+    elif not remove:
+        _make_demo(folder)
 
 
 def _make_demo(folder: Path) -> None:

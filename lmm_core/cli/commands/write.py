@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from ...errors import ModelError
 from ...files.recovery import Record, find_record, forget
 from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
@@ -18,7 +17,7 @@ from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
 from ..arguments import Asking, Writing, asking_options, find_documents, writing_options
 from ..files import rewrite, work_file, work_on_saved, write_worked
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, run
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run
 from ..session import SavedFiles, at_every_save
 
 
@@ -90,21 +89,15 @@ def own_pass(name: str, writing: Writing) -> None:
 def _print_plan(writing: Writing, work: RagWork) -> None:
     logger, plans = ReportPrinter(), {}
 
-    async def look_at(path: Path) -> None:
-        async def plan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-            plans[str(path)] = await work.plan(blocks, file, logger)
-            return blocks
+    async def add_plan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        plans[str(file.path)] = await work.plan(blocks, file, logger)
+        return blocks
 
-        await work_file(path, plan, logger)
-
-    async def look_at_all() -> None:
+    async def plan_all() -> None:
         for path in find_documents(writing.paths, logger, finder=writing.finder):
-            await look_at(path)
+            await work_file(path, add_plan, logger)
 
-    try:
-        run(look_at_all())
-    except ModelError as error:
-        raise click.UsageError(str(error)) from None
+    run(plan_all())
     if not writing.as_json and any(plan.requests for plan in plans.values()) and _asks_nobody(plans.values()):
         advice = "set OPENAI_API_KEY, or name a model in config.toml"
         say(f"Nothing would be asked, because no model is configured: {advice}.")
@@ -158,17 +151,14 @@ def recover(file: Path, before: bool, keep: bool) -> None:
     if before and keep:
         raise click.UsageError("--before and --keep exclude each other")
     logger = ReportPrinter()
-    try:
-        record = find_record(file)
-        if record is None:
-            say(f"{file}: there is nothing to recover", err=True)
-        elif keep:
-            forget(record)
-            say(f"{file}: left as it is", err=True)
-        else:
-            _write_back(file, record, before, logger)
-    except OSError as error:
-        report_failure(error, file, logger)
+    record = find_record(file)
+    if record is None:
+        say(f"{file}: there is nothing to recover", err=True)
+    elif keep:
+        forget(record)
+        say(f"{file}: left as it is", err=True)
+    else:
+        _write_back(file, record, before, logger)
     exit_with_status(logger)
 
 

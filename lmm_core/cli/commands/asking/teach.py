@@ -125,14 +125,8 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
         check_written(output, files, FORMS[form])
     material = _read(files, project, logger) if paths else with_library(project, Models(warn=warn), Library.material)
     if deck := make_cards(material):
-        _write(
-            deck,
-            form,
-            course_title(project.root, *(path for path in paths if path.is_dir())) or name,
-            output,
-            project.root,
-            logger,
-        )
+        title = course_title(project.root, *filter(Path.is_dir, paths)) or name
+        _write(deck, form, title, output, project.root)
     else:
         logger.error("No cards: there are no annotated questions (`lmm rag` writes them), definitions or exercises.")
     exit_with_status(logger)
@@ -162,17 +156,13 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
     return build_material(points, reading_order(project))
 
 
-def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
-    try:
-        if form == "anki":
-            assert output is not None
-            _write_package(deck, name, output, root)
-        else:
-            text = cards_to_csv(deck) if form == "csv" else cards_to_markdown(deck, name)
-            write_output(output, text.encode("utf-8")) if output is not None else put(text)
-    except OSError as error:
-        logger.error(f"{output or 'standard output'}: {error.strerror or error}")
-        return
+def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Path) -> None:
+    if form == "anki":
+        assert output is not None
+        _write_package(deck, name, output, root)
+    else:
+        text = cards_to_csv(deck) if form == "csv" else cards_to_markdown(deck, name)
+        write_output(output, text.encode("utf-8")) if output is not None else put(text)
     if output is not None:
         say(f"{output}: {_count(deck)}", err=True)
 
