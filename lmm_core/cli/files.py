@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import click
 
@@ -36,7 +35,7 @@ class FileOutcome:
 
     path: str
     changed: bool = False
-    reports: list[dict[str, Any]] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
 
 
 async def work_file(path: Path, work: Work, logger: ReportPrinter) -> tuple[MarkdownFile, str] | None:
@@ -100,7 +99,7 @@ def for_each(
     files = find_documents(paths, left_out, finder=finder)
     outcomes = run(_work_on_all(files, work_on, quiet, models))
     if as_json:
-        beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]
+        beside = [FileOutcome(report.path, reports=[report]) for report in left_out.reports]
         print_json([asdict(outcome) for outcome in (*beside, *outcomes)])
     elif not quiet:
         _print_outcomes(outcomes, verb, tallies, cost(models, began))
@@ -134,15 +133,14 @@ async def _work_on_all(
     async def work(path: Path) -> FileOutcome:
         async with places:
             if models and models.stopped:
-                report = {"level": "info", "message": "skipped, because the model cannot be asked"}
-                return FileOutcome(str(path), reports=[report])
+                return FileOutcome(str(path), reports=[Report("info", "skipped, because the model cannot be asked")])
             logger = ReportPrinter(quiet)
             changed = False
             try:
                 changed = await work_on(path, logger)
             except (OSError, MarkdownError) as error:
                 report_failure(error, path, logger)
-            return FileOutcome(str(path), changed, [asdict(report) for report in logger.reports])
+            return FileOutcome(str(path), changed, logger.reports)
 
     try:
         return await asyncio.gather(*map(work, paths))
@@ -180,8 +178,8 @@ def work_on_saved(
     printer = ReportPrinter()
     for outcome in [] if quiet else outcomes:
         for report in outcome.reports:
-            if report["level"] == "warning":
-                printer.report(Report(**report))
+            if report.level == "warning":
+                printer.report(report)
         if outcome.changed:
             say(f"{time.strftime('%H:%M:%S')} {done}: {outcome.path}", err=True)
     return is_complete
@@ -189,4 +187,4 @@ def work_on_saved(
 
 def exit_with_outcomes(outcomes: list[FileOutcome]) -> None:
     """Exit with 1 if an error was reported."""
-    sys.exit(1 if any(report["level"] == "error" for outcome in outcomes for report in outcome.reports) else 0)
+    sys.exit(1 if any(report.level == "error" for outcome in outcomes for report in outcome.reports) else 0)

@@ -15,7 +15,6 @@ from ..errors import IndexChangedError, ModelError, StoreError
 from ..logging import LoggerBase, counted
 from ..models.embedders.embedder import Embedder
 from ..models.names import DEFAULT
-from ..models.sources import ModelSource, known_sources
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import Search, Vector, VectorSpec, Where
@@ -321,13 +320,6 @@ def _sparse(project: Project) -> Bm25Encoder:
     from ..models.embedders.bm25 import Bm25Encoder
 
     return Bm25Encoder(project.embeddings.language)
-
-
-def embedding_source(encoder: Encoder, project: Project) -> ModelSource | None:
-    """Return the source of an encoder's embedding model, None for none."""
-    if encoder.embedder is None:
-        return None
-    return known_sources(project.sources).get(encoder.embedder.name.partition("/")[0])
 
 
 # Warnings

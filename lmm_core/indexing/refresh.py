@@ -18,6 +18,7 @@ from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile
 from ..markdown.visibility import KnitRules
 from ..models.addresses import shown_address
+from ..models.sources import known_sources
 from ..models.tokens import count_tokens
 from ..settings.models import Models
 from ..settings.project import Project
@@ -28,7 +29,6 @@ from .encoding import (
     EncodingModel,
     compare_choices,
     compare_identity,
-    embedding_source,
     is_earlier,
     make_encoder,
     report_long,
@@ -297,8 +297,9 @@ class Refresh:
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
         """Report the amount sent to a remote embedding model, beforehand."""
-        source, embedder = embedding_source(self.encoder, self.project), self.encoder.embedder
-        if source is None or embedder is None or source.local or not documents:
+        embedder = self.encoder.embedder
+        source = known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
+        if embedder is None or source is None or source.local or not documents:
             return
         changes, _ = await asyncio.to_thread(self._changes, documents)
         tokens = sum(count_tokens(text) for chunk in changes.new for text in chunk.texts.dense)
