@@ -15,8 +15,7 @@ from ...indexing.chunks import anchor_of
 from ...indexing.passages import Key, Material, Section, section_address
 from ...logging import LoggerBase, counted, one_line, printable, report_failure
 from ...markdown.blocks import Block, serialize_blocks
-from ...markdown.files import MarkdownFile, read_markdown, write_markdown
-from ...markdown.parse import parse_markdown_text
+from ...markdown.files import MarkdownFile, write_markdown
 from ...markdown.tree import blocks_to_tree, sections, titles_path
 from ...models.languages.stemming import Stemmers
 from ...models.languages.words import find_words, fold
@@ -313,15 +312,14 @@ def _from_here(path: Path) -> Path:
 async def _propose_in(
     project: Project, path: Path, proposals: tuple[GroupProposal, ...], logger: LoggerBase
 ) -> FileProposals:
-    lines = {proposal.group: _line_of(proposal.section, path) for proposal in proposals}
-    edits = [_edit(proposal, lines[proposal.group]) for proposal in proposals if proposal.kind != "questions"]
-    questions = [
-        ProposedQuestions(lines[proposal.group], proposal.asked)
-        for proposal in proposals
-        if proposal.kind == "questions"
-    ]
-
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        edits, questions = list[ProposedEdit](), list[ProposedQuestions]()
+        for proposal in proposals:
+            line = _line_of(proposal.section, blocks)
+            if proposal.kind == "questions":
+                questions.append(ProposedQuestions(line, proposal.asked))
+            else:
+                edits.append(_edit(proposal, line))
         return propose(blocks, edits, questions, project.spelling, logger)
 
     file, blocks = await work_on(path, work, logger)
@@ -335,11 +333,9 @@ def _edit(proposal: GroupProposal, line: int) -> ProposedEdit:
     return ProposedEdit(None if is_new else line, request, proposal.asked)
 
 
-def _line_of(section: Section, path: Path) -> int:
-    """Return the current line of a section's heading, by default the indexed one.
-
-    Raise OSError and MarkdownError."""
-    tree = blocks_to_tree(parse_markdown_text(read_markdown(path).text))
+def _line_of(section: Section, blocks: Sequence[Block]) -> int:
+    """Return the current line of a section's heading, by default the indexed one."""
+    tree = blocks_to_tree(blocks)
     if not section.path or tree is None:
         return 1
     identifiers = Counter[str]()
