@@ -171,7 +171,7 @@ def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
     from .elements import Elements, markdown_of_each
 
     require_places(document)
-    texts = markdown_of_each(document.load(document.ast), document.call.executable)
+    texts = markdown_of_each(document.ast, document.call.executable)
     elements = Elements.read(document.load(document.ast), texts)
     meta = document.ast["meta"]
     return elements, [*([header_from(meta)] if meta else []), *elements.blocks]

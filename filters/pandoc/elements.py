@@ -141,20 +141,18 @@ def metadata_element(block: MetadataBlock) -> pf.Element:
     return pf.Div(code, classes=["lmm", "content-hidden"])
 
 
-def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:
-    """Return pandoc's markdown for a document. Raise FilterError."""
+def to_markdown(ast: Json, executable: str, *options: str) -> str:
+    """Return pandoc's markdown for Pandoc's JSON. Raise FilterError."""
     arguments = ["-f", "json", "-t", "markdown", "--wrap=preserve", "--markdown-headings=atx", *options]
-    return run_pandoc(executable, arguments, json.dumps(doc.to_json()), Path.cwd())
+    return run_pandoc(executable, arguments, json.dumps(ast), Path.cwd())
 
 
-def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
-    """Return the markdown of each top-level element, or None. Consumes the document."""
-    count, marked = len(doc.content), []
-    for element in doc.content:
-        marked += [pf.RawBlock(_MARK, format="markdown"), element]
-    text = to_markdown(pf.Doc(*marked, api_version=doc.api_version), executable)
-    texts = [part.strip("\n") for part in text.split(f"{_MARK}\n")[1:]]
-    return texts if len(texts) == count else None
+def markdown_of_each(ast: Json, executable: str) -> list[str]:
+    """Return the markdown of each top-level element."""
+    mark = {"t": "RawBlock", "c": ["markdown", _MARK]}
+    marked = [block for element in ast["blocks"] for block in (mark, element)]
+    text = to_markdown({**ast, "blocks": marked, "meta": {}}, executable)
+    return [part.strip("\n") for part in text.split(f"{_MARK}\n")[1:]]
 
 
 def _block_of(element: pf.Element, text: str) -> Block:
@@ -175,11 +173,11 @@ class Elements:
     of_block: dict[int, pf.Element] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, doc: pf.Doc, texts: Sequence[str] | None = None) -> Elements:
-        """Return the elements with blocks, empty ones without `texts`."""
+    def read(cls, doc: pf.Doc, texts: Sequence[str]) -> Elements:
+        """Return the elements with blocks. texts: their markdown"""
         elements = cls(doc)
-        for at, element in enumerate(doc.content):
-            block = _block_of(element, texts[at] if texts else "")
+        for element, text in zip(doc.content, texts, strict=True):
+            block = _block_of(element, text)
             elements.blocks.append(block)
             elements.of_block[id(block)] = element
         return elements

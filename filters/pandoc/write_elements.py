@@ -90,8 +90,8 @@ def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
     from .elements import to_markdown
 
     if meta:
-        doc = document.load({**document.ast, "blocks": [], "meta": meta})
-        block = next(iter(parse_markdown_text(to_markdown(doc, document.call.executable, "--standalone"))), None)
+        ast = {**document.ast, "blocks": [], "meta": meta}
+        block = next(iter(parse_markdown_text(to_markdown(ast, document.call.executable, "--standalone"))), None)
         if isinstance(block, HeaderBlock):
             return block
     return make_block("", "native", header=True)
