@@ -64,9 +64,9 @@ def read_lines(text: str, regions: Regions) -> Iterator[Line]:
     pos = len(BOM) if text.startswith(BOM) else 0
     while pos < len(text):
         end = regions.line_end(pos)
-        region = regions.first(pos, end)
-        after = regions.line_end(region[1] - 1) if region else end
-        yield Line(pos, after, region is not None)
+        _, region_end, is_region = regions.next_end(pos, end)
+        after = regions.line_end(region_end - 1) if is_region else end
+        yield Line(pos, after, is_region)
         pos = after
 
 

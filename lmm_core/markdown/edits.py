@@ -23,7 +23,7 @@ from typing import Literal
 
 from .blocks import Block, HeadingBlock, MetadataBlock, Problem, TextBlock, newline_of
 from .parse import parse_markdown_text
-from .regions import EDIT_MARKER, EditMarkers
+from .regions import EDIT_MARKER, edit_regions
 
 EDIT_KEY = "~~edit"
 ASKED_KEY = "~~asked"  # marks of requests that quote students' questions
@@ -49,7 +49,7 @@ def read_edit(block: Block) -> Edit | None:
     source = block.source
     start = len(source) - len(source.lstrip(" \t\r\n\ufeff"))
     opening = EDIT_MARKER.match(source, start)
-    if not opening or EditMarkers(source).region_end(source, start) is None:
+    if not opening or start not in edit_regions(source):
         return None
     own = [marker for marker in EDIT_MARKER.finditer(source) if marker["id"] == opening["id"]]
     texts = [_between(source, start_marker, end_marker) for start_marker, end_marker in pairwise(own)]

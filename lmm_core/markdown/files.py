@@ -124,12 +124,8 @@ def write_markdown(path: Path, text: str, original: MarkdownFile | None = None) 
     """
     if is_notebook(path):
         raise MarkdownError(f"{path}: notebooks are never written to; edit this one in Jupyter")
-    save_bytes(path, text.encode("utf-8"), original)
-
-
-def save_bytes(path: Path, data: bytes, original: MarkdownFile | None = None) -> None:
-    """Replace a file atomically; see `write_markdown` for errors."""
-    write_file(path, data, (lambda: check_unchanged(original)) if original is not None else lambda: None)
+    check = (lambda: check_unchanged(original)) if original is not None else lambda: None
+    write_file(path, text.encode("utf-8"), check)
 
 
 def check_unchanged(original: MarkdownFile) -> None:

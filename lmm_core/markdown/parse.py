@@ -20,7 +20,7 @@ from .blocks import (
 )
 from .metadata.body import Parsed, looks_like_key, parse_metadata
 from .metadata.lists import is_metadata, listed_tables, mapping_to_paste, not_a_mapping
-from .regions import BLANKS, DIV_OPEN, EditMarkers, Forward, Regions, div_attributes, match_front_matter
+from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes, edit_regions, match_front_matter
 
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")
@@ -102,7 +102,7 @@ class _Parser:
         self.size = len(text)
         self.problems = problems
         self.regions = Regions(text)
-        self.edits = EditMarkers(text)
+        self.edits = edit_regions(text)
         self.unclosed_metadata = self.size + 1
         self._close = Forward(NATIVE_CLOSE, text)
         self._remark = Forward(_REMARK_OPEN, text)
@@ -135,7 +135,7 @@ class _Parser:
             return FrontMatterBlock(self._source(start, front[1]), line, front[0])
         char = self.text[pos]
         if char == "#" and (heading := _HEADING.match(self.text, pos)):
-            if (end := self.edits.region_end(self.text, pos)) is not None:
+            if (end := self.edits.get(pos)) is not None:
                 return TextBlock(self._source(start, end), line)
             return HeadingBlock(self._source(start, heading.end()), line, len(heading[1]))
         if char == "-" and (block := self._native(start, pos, line)):

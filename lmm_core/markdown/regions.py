@@ -138,11 +138,6 @@ class Regions:
             return self._environment_ends().get(pos)
         return None
 
-    def first(self, pos: int, stop: int) -> tuple[int, int] | None:
-        """Return the span of the first region, or None; see `next_end`."""
-        start, end, is_region = self.next_end(pos, stop)
-        return (start, end) if is_region else None
-
     def next_end(self, pos: int, stop: int) -> tuple[int, int, bool]:
         """Return start and end of the first region in the paragraph at `pos`, and True.
 
@@ -352,23 +347,14 @@ EDIT_MARKER = re.compile(
 )
 
 
-class EditMarkers:
-    """An index of all edit markers in a text."""
-
-    def __init__(self, text: str) -> None:
-        self._by_id: dict[str, list[tuple[str, int, int]]] = {}
-        for marker in EDIT_MARKER.finditer(text) if "{#lmm-" in text else ():
-            self._by_id.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
-
-    def region_end(self, text: str, start: int) -> int | None:
-        """Return the end of the edit at `start`, or None if its markers are incomplete."""
-        opening = EDIT_MARKER.match(text, start) if self._by_id else None
-        if not opening:
-            return None
-        markers = self._by_id[opening["id"]]
-        if [kind for kind, _, _ in markers] not in (["old", "new", "end"], ["new", "end"]) or markers[0][1] != start:
-            return None
-        return markers[-1][2]
+def edit_regions(text: str) -> dict[int, int]:
+    """Return the ends of the edits whose markers are complete, by start."""
+    by_id: dict[str, list[re.Match[str]]] = {}
+    for marker in EDIT_MARKER.finditer(text) if "{#lmm-" in text else ():
+        by_id.setdefault(marker["id"], []).append(marker)
+    complete = (["old", "new", "end"], ["new", "end"])
+    edits = (markers for markers in by_id.values() if [marker["kind"] for marker in markers] in complete)
+    return {markers[0].start(): markers[-1].end() for markers in edits}
 
 
 # Front matter (few documents need these patterns: compiled on first use)

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from ...files.recovery import Record, find_record, forget
+from ...files.writing import write_file
 from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
-from ...markdown.files import MarkdownFile, save_bytes
+from ...markdown.files import MarkdownFile
 from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
 from ..arguments import Asking, Writing, asking_options, find_documents, writing_options
@@ -171,5 +172,5 @@ def _write_back(file: Path, record: Record, before: bool, logger: ReportPrinter)
     elif not is_torn and data != record.after:
         logger.error(f"{file}: was edited after pandoc wrote it; the earlier text is at the end of {record.place}")
     else:
-        save_bytes(file, intended)
+        write_file(file, intended)
         say(f"{file}: recovered, {len(intended):,} bytes", err=True)

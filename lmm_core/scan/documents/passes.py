@@ -16,7 +16,7 @@ from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import convert
-from ...markdown.visibility import KnitRules, header_rules
+from ...markdown.visibility import header_rules
 from ...models.annotators.annotator import Annotator, UnaskedAnnotator
 from ...models.sources import STAND_IN_NAME
 from ...settings.models import Models
@@ -136,7 +136,7 @@ def knit_work(keep: Sequence[str] = ()) -> Work:
     from ..check.mistakes import report_mistakes
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        rules = rules_of(blocks, load_project(file.path).rules)
+        rules = header_rules(header_content(blocks), load_project(file.path).rules)
         report_mistakes(blocks, rules, logger)
         return knit(blocks, replace(rules, keep=rules.keep | set(keep)), logger)
 
@@ -162,11 +162,6 @@ def clear_annotations(corrected: bool) -> Work:
         return Removal(corrected, logger).apply(blocks)
 
     return work
-
-
-def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
-    """Return the knit rules with the header's settings."""
-    return header_rules(header_content(blocks), rules)
 
 
 async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
