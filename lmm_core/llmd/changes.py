@@ -58,7 +58,7 @@ def plan(llmd: Llmd, read: Callable[[str], str | None], reply: ParsedReply) -> C
             texts[path] = read(path)
     if texts.keys() != reply.paths.keys():
         return ChangePlan(llmd, problems=tuple(problems))
-    new_texts, mission = dict(texts), _mission_of(llmd)
+    new_texts, mission = dict(texts), llmd.parts[MISSION].text if MISSION in llmd.parts else ""
     for replacement in reply.files:
         with _noted(problems, replacement.line, f"{replacement.path}: "):
             new_texts[replacement.path] = _replaced(new_texts[replacement.path], replacement)
@@ -70,10 +70,6 @@ def plan(llmd: Llmd, read: Callable[[str], str | None], reply: ParsedReply) -> C
     if problems:
         return ChangePlan(llmd, problems=tuple(sorted(problems, key=lambda problem: problem.line)))
     return ChangePlan(document, changes, warnings=tuple(_warnings(reply, changes)))
-
-
-def _mission_of(llmd: Llmd) -> str:
-    return llmd.parts[MISSION].text if MISSION in llmd.parts else ""
 
 
 @contextmanager

@@ -135,11 +135,6 @@ def test_a_file_comes_and_goes():
     assert list(remove_file(made, "src/billing.py").files) == ["README.md", "src/new.rs"]
 
 
-def test_a_name_that_no_heading_can_hold_is_refused():
-    with pytest.raises(LlmdError):
-        set_file(parse_llmd(golden("billing.md")), "x {.y}", "text\n")
-
-
 @given(documents(), st.sampled_from(["src/a.py", "new.js"]), replies)
 def test_any_text_of_a_file_can_be_shown(text, path, content):
     before = parse_llmd(text)

@@ -79,7 +79,8 @@ def extract(section: AnnotatorSection) -> Annotation:
         for term in _terms(own, opening, sentences, title, section.types)
         if not (questions and _is_in(term, title))
     ]
-    question = _question_in(section.language, own) if terms else ""
+    language = (language_code(section.language) or recognize_language(own)) if terms else ""
+    question = _QUESTIONS.get(language, "")
     questions += [question.format(term) for term in dict.fromkeys(terms) if question]
     return Annotation(questions[:MOST_QUESTIONS], _summary(opening, title))
 
@@ -125,11 +126,6 @@ def _is_in(term: str, title: str) -> bool:
 def _beginning(word: str) -> str:
     """Return the prefix shared by a word's forms."""
     return word.removesuffix("s")[:5]
-
-
-def _question_in(language: str, text: str) -> str:
-    """Return the question about a term, "" for an unclear or unlisted language."""
-    return _QUESTIONS.get(language_code(language) or recognize_language(text), "")
 
 
 # Summaries

@@ -79,11 +79,7 @@ def list_models() -> list[ListedModel]:
     models.sort(key=lambda model: (model.model != RECOMMENDED, model.model.lower()))
     return [
         ListedModel(
-            model.model,
-            getattr(model, "dim", 0) or 0,
-            model.size_in_GB,
-            _find(model) is not None,
-            model.model == RECOMMENDED,
+            model.model, _dimensions(model), model.size_in_GB, _find(model) is not None, model.model == RECOMMENDED
         )
         for model in models
     ]
@@ -162,6 +158,10 @@ def _repository_name(model: BaseModelDescription) -> str:
     return model.sources.hf or ""
 
 
+def _dimensions(model: BaseModelDescription) -> int:
+    return getattr(model, "dim", 0) or 0
+
+
 def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
     """Return a model's files, relative to the root or downloaded. Raise ModelError if missing."""
     if folder := local_folder(name, root or Path.cwd()):
@@ -173,7 +173,7 @@ def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
             f"{FASTEMBED}/{model.model} is not on this machine. To download it, run `lmm models get {model.model}`.",
             stop=True,
         )
-    return ModelFiles(folder, model.model_file, model.model, getattr(model, "dim", 0) or 0)
+    return ModelFiles(folder, model.model_file, model.model, _dimensions(model))
 
 
 def load_model(files: ModelFiles, kind: Kind) -> Any:
@@ -243,14 +243,11 @@ def fastembed_errors(failure: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not (type(error) is Exception or isinstance(error, _LIBRARY_ERRORS) or _module_of(error) in _LIBRARIES):
+        library = type(error).__module__.partition(".")[0]
+        if not (type(error) is Exception or isinstance(error, _LIBRARY_ERRORS) or library in _LIBRARIES):
             raise
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise ModelError(f"{failure}: {reason}", stop=True) from None
-
-
-def _module_of(error: Exception) -> str:
-    return type(error).__module__.partition(".")[0]
 
 
 # Embedding models

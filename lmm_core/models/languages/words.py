@@ -118,10 +118,6 @@ def _pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
-def _count_pairs(run: str) -> int:
-    return len(run) - 1 or 1
-
-
 def is_paired(sign: str) -> bool:
     """Return True if a sign's script is cut into pairs."""
     return _compiled(_PAIRED).match(sign) is not None
@@ -136,7 +132,7 @@ def count_words(text: str) -> int:
     if not runs.search(text):
         return count
     composed = unicodedata.normalize("NFKC", text)
-    return sum(map(_count_pairs, runs.findall(composed))) + len(runs.sub(" ", text).split())
+    return sum(len(run) - 1 or 1 for run in runs.findall(composed)) + len(runs.sub(" ", text).split())
 
 
 def fold(text: str) -> str:
