@@ -63,7 +63,10 @@ def _errors_in_sentences() -> Iterator[None]:
             raise
         context = error.ctx if isinstance(error, _ABOUT_USAGE) else None
         failure = _WrongUsage if isinstance(error, click.UsageError) else _Failure
-        raise failure(error.format_message(), context.get_usage() if context else "") from None
+        message = error.format_message()
+        if isinstance(error, click.NoSuchOption):
+            message = f"{message.rstrip('.')}; write -- before words that begin with a dash."
+        raise failure(message, context.get_usage() if context else "") from None
 
 
 class _GroupedCommands(click.Group):

@@ -189,7 +189,7 @@ def _lines(text: str) -> list[str]:
 
 _WIDTH = 84  # characters
 _INDENT = "    "
-_BOLD, _ESCAPE = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*"), re.compile(r"\\([^\w\s])")
+_MARK = re.compile(r"(\\[^\w\s]|\\_|\*\*)")
 
 
 def beginning(text: str, most: int) -> str:
@@ -216,8 +216,12 @@ def print_excerpt(markdown: str) -> None:
 
 def _print_line(line: str) -> None:
     say(_INDENT, nl=False)
-    for at, part in enumerate(_BOLD.split(line)):  # odd parts are bold
-        say(_ESCAPE.sub(r"\1", part), nl=False, style="bold" if at % 2 else "")
+    is_bold = False
+    for piece in _MARK.split(line):
+        if piece == "**":
+            is_bold = not is_bold
+        else:
+            say(piece[1:] if _MARK.match(piece) else piece, nl=False, style="bold" if is_bold else "")
     say("")
 
 

@@ -22,7 +22,7 @@ from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context
 from .library import PATIENCE, Library
 from .matches import best_matches
-from .plain_text import escape, plain_title
+from .plain_text import escape, titles_path
 from .ranking.fusion import Ranked
 from .search import Retrieval, Retriever
 
@@ -158,7 +158,7 @@ class Conversation:
 def matches_answer(question: str, retrieval: Retrieval, context: Context) -> Answer:
     """Return the best matches as an answer; they are the context's sources."""
     sources = context.sources
-    titles = [escape(" › ".join(map(plain_title, source.titles)) or source.source) for source in sources]
+    titles = [escape(titles_path(source.titles, " › ") or source.source) for source in sources]
     parts = zip(titles, sources, strict=True)
     text = "\n\n".join(f"**{title}** [{source.number}]\n\n{source.text}" for title, source in parts)
     cited = tuple(source.number for source in sources)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-import string
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 
 from ..logging import printable
 from ..markdown.formulas import readable_math
-from ..markdown.regions import split_fences
+from ..markdown.regions import split_fences, without_comments
 from ..scan.knit import LEFT_OUT, is_cross_reference
 from .items import join_blank_lines, without_fences
 
@@ -20,61 +20,62 @@ _LINE = re.compile(r"^(?=[^\n])", re.M)
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?:\{=|\{?\.?(?:mermaid|dot|graphviz|plantuml)\b)")  # also of diagrams
-_SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
+_SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s>|:#])(?!(?:[-*+]|\d+[.)])(?:\s|\Z))")
 _ITEM_BREAK = re.compile(  # in an item, before an indented line that continues it
     r"(^[ ]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]+[^\n]*(?:\n[ ]{2,}(?![-*+|:>#][ \t]|\d+[.)])\S[^\n]*)+)", re.M
 )
 _FOOTNOTE = re.compile(r"^ {0,3}\[\^[^\]\n]+\]:([^\n]*(?:\n(?: {2,}|\t)[^\s`~][^\n]*)*)", re.M)
-# Invisible parts: rules and separators, marks of captions, link definitions, citations, shortcodes, raw text. (First
-# their possible beginnings, for speed.)
+_ATTRIBUTES = r"\{(?:-|:?[ ]*(?:[.#][\w:-]|[\w:-]+=)[^{}\n]*)\}"
+# Lines that are not shown: rules and separators, marks of captions, definitions of links and in TeX, empty items,
+# attributes. (First their possible beginnings, for speed.)
 _NOT_READ = re.compile(
-    r"(?=[ \t|+:\-=*_T\[{`])(?=^|(?<![ \t])[ \t]*\[|[\[{`])(?:"
-    r"^[ \t]*(?:[|+][ \t]*)?:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
-    r"^[ \t]*(?:Table)?:[ \t]+|^[ \t]*\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
-    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|`[^`\n]*`\{=\w+\})",
+    r"^(?=[ \t|+:\-=*_T\[\d{\\])(?:[ \t]*(?:[|+][ \t]*)?:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)"
+    r"|[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$"
+    r"|[ \t]*(?:Table)?:[ \t]+|[ \t]*\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|[ \t]*(?:[-*+]|\d+[.)])[ \t]*$"
+    rf"|[ \t]*{_ATTRIBUTES}[ \t]*$|[ \t]*\\(?:newpage|(?:re)?newcommand\b.*)$)",
     re.M,
 )
-# Parts rendered differently: code and spans with attributes, link attributes, shortcodes, inline notes, entities; not
-# in formulas
-_ATTRIBUTES = r"\{[ ]*(?:[.#][\w:-]|[\w:-]+=)[^{}\n]*\}"
-_SHOWN = re.compile(
-    rf"(?P<code>`[^`\n]+`)(?:{_ATTRIBUTES})?|(?P<math>\$\$[^$]+\$\$|(?<![\\$])\$(?=[^\s$])[^$\n]+(?<=\S)\$(?!\d))"
-    rf"|\[(?P<span>(?:`[^`\n]*`|[^\[\]`\n]|\[[^\[\]\n]*\])*)\]{_ATTRIBUTES}"
-    rf"|(?<=[)>]){_ATTRIBUTES}|\{{\{{<.*?>\}}\}}|\^\[(?P<note>(?:`[^`\n]*`|[^\[\]`]|\[[^\[\]]*\])*)\]|(?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z]\w{{1,31}});)"
-)
 _ADMONITION = re.compile(r'^ *(?:(?:!!!|\?\?\?\+?)[ ]+[\w-]+(?:[ ]+[\w-]+)*|===[+!]?)(?:[ ]+"([^"\n]*)")?[ \t]*$', re.M)
+_VERBATIM = re.compile(r"\{%-?[ ]*(?:end)?raw[ ]*-?%\}")  # Liquid's tags around templates shown as they are
 _INCLUDED = re.compile(  # files that mdBook includes
     r"^[ \t]*(?<!\\)\{\{#(?:include|rustdoc_include|playground|playpen|title)[ ][^{}\n]*\}\}[ \t]*(?:\n|\Z)", re.M
 )
 _BULLET = re.compile(r"^([ \t]*)[*+](?=[ \t]+\S)", re.M)
-_ICON = re.compile(r":[a-z]+(?:-[a-z0-9]+)+:(?:\{[^{}\n]*\})?[ ]?")  # of Material for MkDocs and others
-_NO_WORDS = re.compile(r"!\[\](?:\[[^\[\]\n]*\]|\([^()\n]*\))(?:\{[^{}\n]*\})?|^\{:[^{}\n]*\}[ \t]*\n?", re.M)
 _DEFINED = re.compile(r"^[ \t]*\[([^\[\]\n^]+)\]:[ \t]*\S", re.M)  # a link's label
-_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line or several
+# on one line or several, also without delimiters
+_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$|^[ \t]*(\\begin\{(\w+\*?)\}[^$]*?\\end\{\2\})", re.M)
 _QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+([^\n]*)(?:\n|\Z)", re.M)
 _HARD_BREAK = re.compile(r"\\\n")
-_LINK = re.compile(  # not inside code and formulas, matched by the first group; links may contain code
-    r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![^\W_])(?<!\])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
+# Parts of a line that hold no other markup: escapes, code, formulas, shortcodes and tags of templates, values that only
+# the site's generator knows, addresses, HTML, entities, icons (of Material for MkDocs and others), attributes
+_PARTS = re.compile(
+    r"(?=[\\`$<&{: ])(?:\\(?P<escaped>[!-/:-@\[-`{-~])"
+    rf"|(?<!`)(?P<ticks>`++)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)(?:(?P<raw>\{{=\w+\}})|{_ATTRIBUTES})?"
+    rf"|\$\$(?P<displayed>[^$]+)\$\$(?:[ ]?{_ATTRIBUTES})?|(?<!\$)\$(?=[^\s$])(?P<inline>[^$]+)(?<=\S)\$(?!\d)"
+    r"|\{%[^{}]*%\}|\{\{[<%][^{}]*[>%]\}\}|(?P<value>\{\{(?!#)[^{}]*\}\})"
+    r"|<(?P<address>(?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>|</?[A-Za-z][^<>]*>"
+    r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});)"
+    rf"|:[a-z]+(?:-[a-z0-9]+)+:(?:\{{[^{{}}]*\}})?[ ]?|[ ]?{_ATTRIBUTES}$)"
 )
-_SHORTCUT = re.compile(r"(?<![\w\]!])\[([^\[\]^]{1,200})\](?![\[({:])")  # a link that is its own label
-_AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>")
-_REFERENCE = re.compile(r"(`[^`\n]+`)|(?<![\w@\\])(-?)@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
+_BRACKETS = re.compile(
+    r"(?P<before>[ ]?[!^]?)\[(?P<text>[^\[\]]*)\](?P<target>\((?:[^()]|\([^()]*\))*\)|\[[^\[\]^]*\])?"
+    rf"(?P<attributes>{_ATTRIBUTES})?"
+)
+_CITATION = re.compile(r"(?:.*[\s;-])?@\w.*|\^\S.*")  # in brackets, or the sign of a footnote
+_REFERENCE = re.compile(r"(?<![\w@])-?@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
 _AUTHOR = re.compile(r"([^\W\d_]{2,})[\W_]*((?:1[5-9]|20)\d\d)[a-z]?")
-_MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)(?<=\S)\$(?!\d)")
-_NO_MARKUP = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # without markup
-_TITLE_ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
-_TITLE_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
-_MARK = re.compile(  # first possible beginnings, for speed
-    r"(?=[*_~\\\[<])(?:(?<![^\W぀-ヿ㐀-鿿])(?<!\\)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?![^\W぀-ヿ㐀-鿿])"
-    r"|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>)"
-)
-_MAY_BE_MARK = re.compile(r"[*_~\\\[<]")
+_EMPHASIS = re.compile(r"\*+|_+|~~+")
+_IN_WORD = re.compile(r"[^\W_぀-ヿ㐀-鿿]")
+_MARKUP = re.compile(r"[\\`$<&{*_~\[@]|:[a-z]")
+_DEEPEST = 20  # nesting of brackets
 _SIGNS_OF_MARKUP = re.compile(r"([\\`*_\[\]<|~$@^]|^[>#])", re.M)
 
-# Delimiters of a formula: start of Unicode, start of TeX (inline, displayed), end
-_BEGIN, _INLINE, _DISPLAYED, _END = "\ue000\ue001\ue002\ue003"
+# Delimiters of a formula: start of Unicode, start of TeX (inline, displayed), end; of a part's number; brackets of text
+_BEGIN, _INLINE, _DISPLAYED, _END, _PART, _PART_END, _OPEN, _CLOSE = map(chr, range(0xE000, 0xE008))
 _SIGNS = f"{_BEGIN}{_INLINE}{_DISPLAYED}{_END}"
+_OUR_SIGNS = re.compile(f"[{_BEGIN}-{_CLOSE}]")
+_NUMBER = re.compile(f"{_PART}([0-9]+){_PART_END}")
 _MARKED = re.compile(f"{_BEGIN}([^{_SIGNS}]*)[{_INLINE}{_DISPLAYED}][^{_SIGNS}]*{_END}")
 
 
@@ -90,18 +91,30 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None, links: Col
     text = _INCLUDED.sub("", _without_admonitions(_without_signs(markdown)))
     pieces = split_fences(without_fences(text))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
+    labels = link_labels(text).union(links)
     parts = []
     for is_code, piece in split_fences(unquoted):
         if is_code:
             parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", CELL_OPTION.sub("", piece))))
         else:
-            parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}, links))) + "\n")
+            lines = (_Line(words or {}, labels).plain(line) for line in _paragraphs(piece).split("\n"))
+            parts.append("\n".join(lines) + "\n")
     return join_blank_lines("".join(parts)).strip("\n").rstrip()
 
 
 def plain_line(markdown: str) -> str:
     """Return a title as plain text, with formulas as in `plain_text`."""
-    return plain_title(_MATH.sub(_formula_span, _as_shown(_without_signs(markdown))))
+    return _Line({}, ()).plain(without_comments(_without_signs(markdown)))
+
+
+def plain_title(markdown: str) -> str:
+    """Return a title as plain text, with formulas in Unicode."""
+    return in_unicode(plain_line(markdown))
+
+
+def titles_path(titles: Iterable[str], separator: str = " > ") -> str:
+    """Return titles as one line of plain text."""
+    return separator.join(filter(None, map(plain_title, titles)))
 
 
 def escape(text: str) -> str:
@@ -115,9 +128,7 @@ def in_unicode(text: str) -> str:
 
 
 def _without_signs(text: str) -> str:
-    for sign in _SIGNS:  # faster than `translate`
-        text = text.replace(sign, "")
-    return text
+    return _VERBATIM.sub("", _OUR_SIGNS.sub("", text))
 
 
 def _without_admonitions(text: str) -> str:
@@ -152,39 +163,18 @@ def _open_fence(fence: str, line: str, opening: re.Match[str] | None) -> str:
 
 
 def link_labels(markdown: str) -> set[str]:
-    """Return the labels that a text defines as links, without case."""
-    return {label.casefold() for label in _DEFINED.findall(markdown)} if "]:" in markdown else set()
+    """Return the labels that a text defines as links, without case and ticks."""
+    return {label.casefold().replace("`", "") for label in _DEFINED.findall(markdown)} if "]:" in markdown else set()
 
 
-def _plain_lines(text: str, words: Mapping[str, str], links: Collection[str]) -> list[str]:
-    """Return a text's lines without code blocks, with soft line breaks joined."""
-    text = _FORMULA.sub(lambda match: " ".join(match[0].split()), text)
+def _paragraphs(text: str) -> str:
+    """Return a text without code blocks with each paragraph, item and row on one line."""
+    text = _FORMULA.sub(lambda match: " ".join((f"$${match[1]}$$" if match[1] else match[0]).split()), text)
     text = _FOOTNOTE.sub(lambda note: " ".join(note[1].split()) + "\n", text) if "[^" in text else text
-    text = "\n\n".join(map(_with_rows, text.split("\n\n")))
-    labels = link_labels(text).union(links)
-    text = _as_shown(_NOT_READ.sub("", _NO_WORDS.sub("", text)))
-    text = _ICON.sub("", text) if "-" in text else text
-    if labels:
-        text = _SHORTCUT.sub(lambda link: link[1] if " ".join(link[1].split()).casefold() in labels else link[0], text)
-    text = _LINK.sub(lambda match: match[1] or match[2], text) if "[" in text else text
-    text = _with_words(_AUTOLINK.sub(r"\1", text), words)
+    text = _NOT_READ.sub("", "\n\n".join(map(_with_rows, text.split("\n\n"))))
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
     text = _ITEM_BREAK.sub(lambda item: re.sub(r"[ \t]*\n[ ]+", " ", item[1]), text)
-    return _SOFT_BREAK.sub(" ", _BULLET.sub(r"\1-", text)).split("\n")
-
-
-def _as_shown(text: str) -> str:
-    """Remove attributes and shortcodes, decode entities, and put inline notes in brackets."""
-
-    def shown(match: re.Match[str]) -> str:
-        if match["entity"]:
-            sign = html.unescape(match["entity"])
-            return _span(sign) if sign in string.punctuation else sign  # escape markup
-        if match["note"] is not None:
-            return f" ({_as_shown(match['note'])})"
-        return match["code"] or match["math"] or _as_shown(match["span"] or "")
-
-    return _SHOWN.sub(shown, text)
+    return _SOFT_BREAK.sub(" ", _BULLET.sub(r"\1-", text))
 
 
 def _with_rows(paragraph: str) -> str:
@@ -203,50 +193,94 @@ def _row(line: str) -> str:
     return f"| {_GAP.sub(' | ', line.strip())} |"
 
 
-def _with_words(text: str, words: Mapping[str, str]) -> str:
-    """Replace references and formulas by rendered text in code spans, safe from markup. words: by label."""
+class _Line:
+    """A reader of a line's markup.
 
-    def reference(match: re.Match[str]) -> str:
-        label = match[3] or match[4] or ""
-        rendered = words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
-        return _span(rendered) if rendered else match[0]
+    words, labels: see `plain_text`"""
 
-    text = _MATH.sub(_formula_span, text) if "$" in text else text
-    return _REFERENCE.sub(reference, text) if "@" in text else text
+    def __init__(self, words: Mapping[str, str], labels: Collection[str]) -> None:
+        self.words, self.labels = words, labels
+        self.parts: list[str] = []  # as they are shown, each of which a number stands for until the end
+
+    def plain(self, markdown: str) -> str:
+        """Return a line without markup and control characters."""
+        text = " ".join(markdown.split())
+        if _MARKUP.search(text):
+            text = _PARTS.sub(lambda part: self._keep(_shown(part)), text)
+            for _ in range(_DEEPEST if "[" in text else 0):
+                text, count = _BRACKETS.subn(self._bracketed, text)
+                if not count:
+                    break
+            text = _REFERENCE.sub(self._reference, text) if "@" in text else text
+            text = self._restore(_without_emphasis(text)).replace(_OPEN, "[").replace(_CLOSE, "]")
+        return printable(" ".join(text.split()))
+
+    def _keep(self, shown: str) -> str:
+        self.parts.append(shown)
+        return f"{_PART}{len(self.parts) - 1}{_PART_END}" if shown else ""
+
+    def _restore(self, text: str) -> str:
+        return _NUMBER.sub(lambda number: self.parts[int(number[1])], text)
+
+    def _bracketed(self, match: re.Match[str]) -> str:
+        """Return what is shown for brackets: of a note, link, image or span their text; of citations nothing."""
+        before, text = match["before"], match["text"]
+        if before.endswith("^"):
+            return f" ({text.strip()})"
+        if match["target"] or match["attributes"] or self._restore(text).casefold() in self.labels:
+            return before.removesuffix("!") + text
+        return "" if _CITATION.fullmatch(text) else f"{before}{_OPEN}{text}{_CLOSE}"
+
+    def _reference(self, match: re.Match[str]) -> str:
+        """Return the rendered text of a reference or citation."""
+        label = match[1] or match[2]
+        rendered = self.words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
+        return self._keep(rendered) if rendered else match[0]
+
+
+def _shown(part: re.Match[str]) -> str:
+    """Return what is shown for a part of a line that holds no other markup."""
+    if part["code"]:
+        return "" if part["raw"] else part["code"].strip()
+    if tex := part["displayed"] or part["inline"]:
+        readable, kind = readable_math(tex), _DISPLAYED if part["displayed"] else _INLINE
+        return f"{_BEGIN}{readable}{kind}{tex.strip()}{_END}" if readable else ""
+    if part["value"]:
+        return LEFT_OUT
+    if part[0].startswith("<br"):
+        return " "
+    return part["escaped"] or part["address"] or html.unescape(part["entity"] or "")
+
+
+def _without_emphasis(text: str) -> str:
+    """Remove the delimiters of emphasis and strikeout, which have text inside and, of underscores, no word outside."""
+    text = f" {text} "
+    runs = list(_EMPHASIS.finditer(text))
+    counts, opened = [len(run[0]) for run in runs], defaultdict[str, list[int]](list)  # delimiters left; runs
+    for at, run in enumerate(runs):
+        sign, before, after = run[0][0], text[run.start() - 1], text[run.end()]
+        opens = not (after.isspace() or (sign == "_" and _IN_WORD.match(before)))
+        closes = not (before.isspace() or (sign == "_" and _IN_WORD.match(after)))
+        last = opened[sign][-1:]
+        if closes and last and (not opens or counts[at] == counts[last[0]]):
+            _pair(counts, opened[sign], at)
+        elif opens:
+            opened[sign].append(at)
+    left = iter(counts)
+    return _EMPHASIS.sub(lambda run: run[0][: next(left)], text)
+
+
+def _pair(counts: list[int], opened: list[int], at: int) -> None:
+    """Take paired delimiters from a closing run and the last opened ones. counts: delimiters by run"""
+    while counts[at] and opened:
+        paired = min(counts[at], counts[opened[-1]])
+        counts[at] -= paired
+        counts[opened[-1]] -= paired
+        if not counts[opened[-1]]:
+            opened.pop()
 
 
 def _author(label: str) -> str:
     """Return the author and year in a citation key, or ""."""
     parts = _AUTHOR.fullmatch(label)
     return f"{parts[1].title()} ({parts[2]})" if parts else ""
-
-
-def _formula_span(match: re.Match[str]) -> str:
-    """Return a formula in Unicode and TeX as a code span, or nothing if its Unicode is empty. Code stays."""
-    if match[1]:
-        return match[1]
-    tex = match[2] or match[3]
-    readable, kind = readable_math(tex), _DISPLAYED if match[2] else _INLINE
-    return _span(f"{_BEGIN}{readable}{kind}{' '.join(tex.split())}{_END}") if readable else ""
-
-
-def _span(text: str) -> str:
-    plain = " ".join(text.replace("`", "").split())
-    return f"`{plain}`" if plain else ""
-
-
-def plain_title(title: str) -> str:
-    """Return a title without markup, attributes and control characters. Formulas stay."""
-    title = " ".join(title.split())
-    parts = _NO_MARKUP.split(_TITLE_ATTRIBUTES.sub("", title) if title.endswith("}") else title)
-    plain_parts = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
-    return printable("".join(plain_parts)).strip()
-
-
-def _without_marks(text: str) -> str:
-    text = _TITLE_LINK.sub(r"\1", text) if "[" in text else text
-    for _ in range(3 if _MAY_BE_MARK.search(text) else 0):  # nested marks, as in bold italics
-        text, count = _MARK.subn(lambda match: match[2] or match[3] or match[4] or "", text)
-        if not count:
-            break
-    return text

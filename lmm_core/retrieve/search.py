@@ -326,12 +326,15 @@ def _merge_hits(parts: Sequence[Hits]) -> Hits:
 
 
 def rank_candidates(candidates: Candidates, queries: Sequence[str], type: str, summaries: bool) -> list[Span]:
-    """Fuse the spans of several queries, the best first. summaries: are results, too, as they are if asked for."""
+    """Fuse the spans of several queries, the best first; those without any of their words or meaning are no results.
+
+    type: any of its material is a result; summaries: are results, too, as they are if asked for"""
     summaries, lexical = summaries or type == SUMMARY, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, summaries)
     distinct = {str(lexical.meant(query)): query for query in reversed(queries)}  # equivalent queries count once
     by_words = [lexical.rank_spans(query, passages, type) for query in distinct.values()]
-    return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, summaries), WEIGHTS[candidates.compared])
+    meaning = fuse(candidates.meaning, lexical.material, summaries)
+    return [span for span in fuse_spans(by_words, meaning, WEIGHTS[candidates.compared]) if span.score > 0 or type]
 
 
 # Types of material

@@ -73,12 +73,13 @@ def test_what_is_printed_stands_in_the_file(notes):
     lmm("index notes.md")
     printed, _ = lmm("search squared deviations -k 1")
     head, place, *snippet = printed.rstrip("\n").split("\n")
-    assert head.endswith("  Statistics > Spread")
+    assert head == "Statistics > Spread"
     path, lines = place.strip().split(":")
     first, last = map(int, lines.split("-"))
     there = "\n".join(text(path).splitlines()[first - 1 : last])
     assert " ".join(map(str.strip, snippet)) == there
-    assert float(head.split()[0]) > 0
+    assert "nothing found" in lmm("search xylophone")[1] and found("xylophone") == []
+    assert "write -- before words that begin with a dash" in lmm("search --spread", status=2)[1]
 
 
 def test_results_are_limited_and_filtered(notes):

@@ -18,6 +18,7 @@ from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....retrieve.answer import MOST_CHARACTERS, Answer, BrokenAnswer, Conversation, context_text, make_conversation
 from ....retrieve.context import CitedSource
 from ....retrieve.library import Library
+from ....retrieve.plain_text import titles_path
 from ....retrieve.search import known_type
 from ....settings.models import Models
 from ....settings.project import Project
@@ -197,7 +198,7 @@ class _AnswerPrinter:
         page = f"page {source.page}" if source.page else ""
         beside = ", ".join(filter(None, [f"#{source.anchor}" if source.anchor else "", page]))
         place = f"{path}:{lines}" + (f" ({beside})" if beside else "")
-        return "  ".join(filter(None, [" > ".join(source.titles), place]))
+        return "  ".join(filter(None, [titles_path(source.titles), place]))
 
 
 def _answer_as_json(answer: Answer) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ....indexing.collection import afind_documents, chunks_for
 from ....indexing.passages import page_in
 from ....logging import one_line, say
 from ....retrieve.library import Library
-from ....retrieve.plain_text import in_unicode, plain_text
+from ....retrieve.plain_text import in_unicode, plain_text, titles_path
 from ....retrieve.search import PASSAGE, search_points
 from ....settings.models import Models
 from ....settings.project import Project
@@ -59,18 +59,19 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
 
 def _print_point(point: ScoredPoint, project: Project) -> None:
     payload = point.payload
-    titles = " > ".join(payload.get("titles") or [])
+    source = str(payload.get("source", ""))
     type = payload.get("type")
     badge = f" [{type if isinstance(type, str) else ', '.join(type)}]" if type else ""
-    path = shorten(project.root / str(payload.get("source", "")))
-    text = in_unicode(plain_text(str(payload.get(PASSAGE) or payload.get("page_content", ""))))
-    say(f"{point.score:.3f}  ", nl=False)
-    say(one_line(titles), nl=False, style="bold")
+    text = _plain(payload.get(PASSAGE)) or _plain(payload.get("page_content"))
+    say(one_line(titles_path(payload.get("titles") or []) or source), nl=False, style="bold")
     say(one_line(badge))
-    say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}{_page(payload)}")
-    for line in wrap(beginning(text, SNIPPET)):
-        say(f"       {line}")
-    say("")
+    place = f"{shorten(project.root / source)}:{payload.get('line_start')}-{payload.get('line_end')}"
+    for line in [f"{one_line(place)}{_page(payload)}", *wrap(beginning(text, SNIPPET)), ""]:
+        say(f"    {line}".rstrip())
+
+
+def _plain(markdown: Any) -> str:
+    return in_unicode(plain_text(str(markdown or "")))
 
 
 def _page(payload: Mapping[str, Any]) -> str:
