@@ -19,8 +19,8 @@ Result = TypeVar("Result")
 def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return the function with validated arguments.
 
-    It raises pydantic's ValidationError, with the argument's name, for a type that cannot be converted, and TypeError
-    for a missing or unknown argument. The result type may be imported for type checkers only."""
+    It raises pydantic's ValidationError, with the argument's name, for a type that cannot be converted. The result type
+    may be imported for type checkers only."""
 
     @cache
     def checked() -> Callable[..., Any]:
@@ -35,7 +35,10 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
     @wraps(function)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        by_name = signature(function).bind(*args, **kwargs).arguments  # pydantic only numbers positional ones
+        try:
+            by_name = signature(function).bind(*args, **kwargs).arguments  # pydantic only numbers positional ones
+        except TypeError:  # missing or unknown, reported by pydantic
+            return cast(Result, checked()(*args, **kwargs))
         return cast(Result, checked()(**by_name))
 
     return call

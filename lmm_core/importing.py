@@ -101,7 +101,7 @@ def import_document(path: Path, folder: str) -> ImportedDocument:
         text = "\n\n".join(f"{mark}{number}\n\n{page}" for number, page in enumerate(pages, 1) if page)
         source = ["-f", _FROM_PDF]
     else:
-        text, source = "", ["-f", FORMATS[path.suffix.lower()], str(path.resolve())]
+        text, source = "", ["-f", _reader(path), str(path.resolve())]
     with tempfile.TemporaryDirectory() as workplace:
         Path(workplace, "clean.lua").write_text(_FILTER.replace("@MARK@", mark), encoding="utf-8")
         options = ["-s", "-t", _MARKDOWN, "--wrap=none", "--markdown-headings=atx", "--eol=lf", "-L", "clean.lua"]
@@ -152,6 +152,13 @@ def _pdf_remarks(pages: list[str]) -> tuple[str, ...]:
 
 
 # Pandoc
+
+
+def _reader(path: Path) -> str:
+    name = FORMATS[path.suffix.lower()]
+    if name == "pptx" and name not in _pandoc(["--list-input-formats"]).split():
+        raise MarkdownError("this pandoc cannot read slides: run pip install -U pypandoc_binary")
+    return name
 
 
 def _pandoc(options: list[str], text: str = "", folder: str | None = None) -> str:

@@ -145,6 +145,13 @@ def _above(root: Path, folder: Path) -> str:
     return "" if root == folder else f"{root.relative_to(folder).as_posix()}/"
 
 
+_CLASSES = {
+    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "digit": "0-9", "lower": "a-z", "upper": "A-Z", "space": " \t",
+    "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
+_NAMED_CLASS = re.compile(r"\[:(" + "|".join(_CLASSES) + r"):\]")
+
+
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
     """Return the pattern of a line, and whether it ignores, or None.
 
@@ -153,7 +160,8 @@ def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    text = re.sub(r"/\*\*(/?) *$", r"/**/*\1", line)  # the contents of a folder, not the folder itself
+    text = _NAMED_CLASS.sub(lambda match: _CLASSES[match[1]], line)
+    text = re.sub(r"/\*\*(/?) *$", r"/**/*\1", text)  # the contents of a folder, not the folder itself
     try:
         regex, ignored = GitIgnoreSpecPattern.pattern_to_regex(text)
         if regex is None or ignored is None:

@@ -24,6 +24,7 @@ LONGEST = 100  # bytes
 REMOVABLE = {
     "collection": (
         "collection.json", "lengths.json", "ahead.jsonl", "shard", ".collection.json.*.tmp", ".lengths.json.*.tmp",
+        "kept-*", ".kept-*.tmp",  # earlier version
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "sample-course": (  # by `lmm demo`, our commands and Quarto

@@ -211,7 +211,7 @@ def _is_chosen(entry: os.DirEntry[str], choice: Choice) -> bool:
     if is_leftover(entry.name):
         remove_leftover(entry.path)
         return False
-    is_folder = Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
+    is_folder = os.path.isdir(entry.path)  # noqa: PTH112 (`Path` raises for a link into a forbidden folder)
     return choice.is_entered(entry.name) if is_folder else choice.is_document(entry.name)
 
 

@@ -183,7 +183,9 @@ def _new_mission(mission: str, replacement: Replacement) -> str:
     lines, search = mission.split("\n"), plain_mission("\n".join(replacement.search)).split("\n")
     if _normalized(lines) != _normalized(search):
         raise LlmdError(f"SEARCH_MISSION differs from the mission: repeat all of it\n{_diff(lines, search)}")
-    return plain_mission("\n".join(replacement.replace))
+    if not (new := plain_mission("\n".join(replacement.replace))):
+        raise LlmdError("the new mission is empty")
+    return new
 
 
 def _changed_document(

@@ -279,7 +279,9 @@ class _DocumentReader:
         for heading, end in self._subsections(CODE):
             path = _path(heading.title)
             file = self._file(path, heading, end)
-            if path in files:
+            if not path:
+                self._problem(heading.start, "this file has no path")
+            elif path in files:
                 self._problem(heading.start, f"this is a second `### {path}`; only the first counts")
             elif file:
                 files[path] = file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from ..errors import LlmdError
 from ..files.gitignore import is_ignored
 from ..files.names import DEVICES
 from ..files.outputs import is_same_file
+from ..files.recovery import torn_problem
+from ..files.writing import is_leftover
 
 OWN = {".git": "git", "git~1": "git", ".lmm": "lmm", "lmm~1": "lmm"}
 
@@ -39,6 +42,8 @@ def _part_problem(part: str) -> str:
     plain = unicodedata.normalize("NFKC", part).casefold().rstrip(". ")
     if plain in OWN:
         return f"`{part}` belongs to {OWN[plain]}"
+    if is_leftover(plain):
+        return f"`{part}` is a name of lmm's temporary files"
     if part.endswith((".", " ")):
         return f"`{part}` ends with a dot or a blank"
     if plain.split(".")[0].rstrip() in DEVICES:
@@ -63,7 +68,10 @@ class Files:
         """Return a file's resolved path. Raise LlmdError with the reason if it is forbidden."""
         if problem := name_problem(path):
             raise LlmdError(f"{path}: {problem}")
-        place = Path(os.path.realpath(self.root / path))
+        try:
+            place = Path(os.path.realpath(self.root / path))
+        except UnicodeEncodeError:
+            raise LlmdError(f"{path}: this system cannot write the name ({sys.getfilesystemencoding()})") from None
         if problem := self._problem(path, place):
             raise LlmdError(f"{path}: {problem}")
         return place
@@ -72,8 +80,17 @@ class Files:
         """Return a file's text with original line ends and byte-order mark, None if missing.
 
         Raise LlmdError if it is forbidden or not text."""
-        data = read_bytes(self.locate(path))
-        return None if data is None else as_text(path, data)
+        place = self.locate(path)
+        data = read_bytes(place)
+        if data is None:
+            return None
+        try:
+            problem = torn_problem(place, data)
+        except OSError as error:
+            raise LlmdError(f"{place}: {error.strerror or error}") from None
+        if problem:
+            raise LlmdError(f"{path}: {problem}")
+        return as_text(path, data)
 
     def _problem(self, path: str, place: Path) -> str:
         if not place.is_relative_to(self.root):
@@ -88,7 +105,10 @@ class Files:
     def _rule_problem(self, path: str, real: str) -> str:
         if path not in self.paths and not self._is_allowed(path):
             return f"the file is not in the code context: add it there, or allow it with --allow '{path}'"
-        return "git ignores the file" if is_ignored(self.root, path) or is_ignored(self.root, real) else ""
+        try:
+            return "git ignores the file" if is_ignored(self.root, path) or is_ignored(self.root, real) else ""
+        except OSError as error:
+            return f"a .gitignore cannot be read: {error.strerror}"
 
     def _is_allowed(self, path: str) -> bool:
         from pathspec import GitIgnoreSpec

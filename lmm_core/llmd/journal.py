@@ -20,7 +20,7 @@ from typing import Literal
 
 from ..errors import LlmdError
 from ..files.names import cache_folder
-from ..files.writing import remove_leftovers, replace_file, sync_folder, write_file
+from ..files.writing import remove_leftovers, replace_file, sync_folder
 from .files import read_bytes
 
 
@@ -135,9 +135,11 @@ class Journal:
         ]
 
     def undo(self, applied: Applied) -> None:
-        """Restore the files (see `changed_since`), keeping text appended to the document.
+        """Restore the files, keeping text appended to the document.
 
-        Raise LlmdError for a link, and OSError, after which the next run continues."""
+        Raise LlmdError if a file changed since, and OSError, after which the next run continues."""
+        if changed := self.changed_since(applied):
+            raise LlmdError(f"{changed[0][0]}: changed since, so nothing was undone")
         _write(replace(applied, changes=tuple(map(self._with_end, applied.changes))), self.done)
         self._rename(self.done, self.open)
         self._undo()
@@ -176,13 +178,16 @@ class Journal:
 
     def _put(self, change: JournalChange, data: bytes | None) -> None:
         place = self._place(change.path)
-        if data is None:
-            place.unlink(missing_ok=True)
-        elif read_bytes(place) != data:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_file(place, data)
-        if data is not None and change.mode not in (None, _mode(place)):
-            os.chmod(place, change.mode)
+        try:
+            if data is None:
+                place.unlink(missing_ok=True)
+            elif read_bytes(place) != data:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(place, data)
+            if data is not None and change.mode not in (None, _mode(place)):
+                os.chmod(place, change.mode)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(place)) from None
 
     def _place(self, path: str) -> Path:
         place = self.root / path

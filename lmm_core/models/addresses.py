@@ -90,6 +90,14 @@ def _with_port(host: str, port: str | None, usual: int) -> str:
     return host if port is None or int(port) == usual else f"{host}:{int(port)}"
 
 
+def _ascii_form(host: str) -> str:
+    """Return a hint with the ASCII form, which exposes lookalikes."""
+    try:
+        return f": if you mean it, write {host.encode('idna').decode('ascii')}"
+    except UnicodeError:
+        return ""
+
+
 def is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
@@ -168,6 +176,8 @@ def _read_pair(host: str, *variables: str) -> str:
         raise TrustError("write a host and a variable: HOST VARIABLE, HOST VARIABLE")
     if not re.fullmatch(_VARIABLE, variables[0]):
         raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
+    if not host.isascii():
+        raise TrustError(f"a host has to be written in ASCII{_ascii_form(host)}")
     parsed = re.fullmatch(_HOST_AND_PORT, host)
     if not parsed:
         raise TrustError("write only the host, like api.groq.com or api.groq.com:8443, without https://, path and @")

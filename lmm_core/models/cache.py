@@ -50,11 +50,13 @@ class Cache:
         self._patience = PATIENCE
 
     def find_reply(self, key: bytes) -> str | None:
-        return self._find([key], "reply").get(key)
+        reply = self._find([key], "reply").get(key)
+        return reply if isinstance(reply, str) else None
 
     def find_vectors(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
         rows = self._find(keys, "vector")
-        return {key: array("f", data).tolist() for key, data in rows.items() if data}
+        return {key: array("f", data).tolist() for key, data in rows.items()
+                if isinstance(data, bytes) and data and len(data) % 4 == 0}  # fmt: skip
 
     def keep_reply(self, key: bytes, reply: str) -> None:
         self._keep([(key, reply, None)])
@@ -66,7 +68,13 @@ class Cache:
         self._do(lambda connection: connection.execute("DELETE FROM entries WHERE key = ?", (key,)))
 
     def size(self) -> CacheSize:
-        return CacheSize(*self._ask(_SIZE)[0]) if self.path.exists() else CacheSize(0, 0, 0)
+        try:
+            self.path.stat()
+        except FileNotFoundError:
+            return CacheSize(0, 0, 0)
+        except OSError as error:
+            raise CacheError(f"{self.path}: {error.strerror}") from None
+        return CacheSize(*self._ask(_SIZE)[0])
 
     def clear(self) -> CacheSize:
         """Empty the cache, even if unreadable. Return its former size."""

@@ -5,7 +5,6 @@ Roles: major (chats and edits), minor (annotations), aux (small tasks), embeddin
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,8 +85,11 @@ def local_folder(name: ModelName, root: Path) -> Path | None:
 
 
 def leads_outside(name: ModelName, root: Path) -> bool:
-    folder = local_folder(name, root)
-    return folder is not None and not Path(os.path.realpath(folder)).is_relative_to(root.resolve())
+    try:
+        folder = local_folder(name, root)
+        return folder is not None and not folder.resolve().is_relative_to(root.resolve())
+    except (ValueError, OSError, RuntimeError):  # a NUL; links in a circle
+        return True
 
 
 # Roles

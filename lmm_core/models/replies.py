@@ -170,10 +170,13 @@ _MOST_REPAIRED = 5  # of these, with repairs
 _TEXT_OR_COMMA = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.S)
 _BACKSLASH = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 _SHOWN = 60  # characters of a reply in a message
+# Terminal colours and titles
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without control characters."""
+    """Return a text on one line, without escapes and control characters."""
+    text = _ESCAPE.sub("", text)
     return " ".join(_UNSEEN.sub(" ", text.encode("utf-8", "replace").decode("utf-8")).split())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,10 +106,35 @@ def search_shard(shard: EdgeShard, where: Where | None, vectors: Mapping[str, Ve
     return [[(str(hit.id), hit.score) for hit in hits] for hits in shard.query_batch(edge.QueryBatchRequest(requests))]
 
 
+def point_size(point: Point) -> int:
+    """Estimate a point's size in bytes."""
+    return 4 * sum(map(_numbers, point.vectors.values())) + payload_size(point.payload)
+
+
+def _numbers(vector: Vector) -> int:
+    if isinstance(vector, Sparse):
+        return 2 * len(vector.indices)
+    first = vector[0] if vector else 0.0
+    return len(vector) * (len(first) if isinstance(first, list) else 1)
+
+
+def payload_size(payload: Mapping[str, Any]) -> int:
+    """Estimate a payload's size in bytes."""
+    return sum(len(key) + (4 * len(value) if isinstance(value, str) else 200) for key, value in payload.items())
+
+
 def texts_in(value: Any) -> list[str]:
     """Return the distinct texts in a payload value, sorted."""
     values = value if isinstance(value, list) else [value]
     return sorted({text for text in values if isinstance(text, str)})
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system; glibc would keep it."""
+    import ctypes
+
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
 
 
 @contextmanager

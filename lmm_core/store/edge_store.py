@@ -17,7 +17,7 @@ import json
 import stat
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
@@ -31,7 +31,10 @@ from .edge_engine import (
     edge_config,
     edge_point,
     engine_errors,
+    give_back_memory,
     index_payload,
+    payload_size,
+    point_size,
     retrieve_points,
     search_shard,
     texts_in,
@@ -130,7 +133,7 @@ class EdgeStore(VectorStore):
             if self._record(name) is not None:
                 raise StoreError(f"There is already a collection {name!r} in {self.folder}.")
             self._own_folder()
-            check_room(self.folder)
+            check_room(self.folder, 0)
             self._revision = object()
             with engine_errors(f"The collection {name!r} cannot be created in {self.folder}"):
                 self._make_shard(name, spec)
@@ -185,12 +188,13 @@ class EdgeStore(VectorStore):
         import qdrant_edge as edge
 
         with self._write_access(name) as shard:
-            for batch in self._batches(name, shard, checked_points(points, self._spec(name)), BATCH):
+            fitting = checked_points(points, self._spec(name))
+            for batch in self._batches(name, shard, fitting, BATCH, point_size):
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
         with self._write_access(name):
-            check_room(self.folder)
+            check_room(self.folder, 0)
             note_points(self._path(name), points)
             self._ahead.add(name)
             self.upsert(name, points)
@@ -200,7 +204,7 @@ class EdgeStore(VectorStore):
 
         with self._write_access(name) as shard:
             by_id = {checked_id(at): payload for at, payload in payloads.items()}
-            for batch in self._batches(name, shard, list(by_id), BATCH):
+            for batch in self._batches(name, shard, list(by_id), BATCH, lambda at: payload_size(by_id[at])):
                 for record in shard.retrieve(list(batch), False, False):
                     payload = dict(by_id[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
@@ -212,10 +216,15 @@ class EdgeStore(VectorStore):
             for batch in self._batches(name, shard, [checked_id(at) for at in ids], PAGE):
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
 
-    def _batches(self, name: str, shard: EdgeShard, values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-        """Yield values to write in batches, each if there is room; then rebuild segments if that is due."""
-        for batch in in_batches(values, size):
-            check_room(self.folder)
+    def _batches(
+        self, name: str, shard: EdgeShard, values: Sequence[Any], number: int,
+        size: Callable[[Any], int] = lambda value: 0,
+    ) -> Iterator[Sequence[Any]]:  # fmt: skip
+        """Yield values to write in batches, each if there is room; then rebuild segments if that is due.
+
+        number: of values in a batch; size: of a value in bytes"""
+        for batch in in_batches(values, number):
+            check_room(self.folder, sum(map(size, batch)))
             yield batch
             self._unsettled[name] += len(batch)
             if shard.info().points_count > SMALL:
@@ -223,6 +232,7 @@ class EdgeStore(VectorStore):
         if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
             self._settle(name, shard)
             shard.flush()  # frees the rebuilt segment and the log
+            give_back_memory()
             self._unsettled[name] = 0
 
     def _settle(self, name: str, shard: EdgeShard) -> None:

@@ -20,7 +20,7 @@ RECORD = "collection.json"  # a collection exists with this file
 FORMAT = 1
 AHEAD = "ahead.jsonl"
 _ADD = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-SPARE = 128 * 1024 * 1024  # bytes of the disk that stay free: more than a batch takes, also logged and copied
+SPARE = 64 * 1024 * 1024  # bytes of the disk that stay free
 
 
 def save_record(folder: Path, values: dict[str, Any]) -> None:
@@ -91,10 +91,12 @@ def _points(line: bytes) -> list[Point]:
 # Disk space: the engine's memory maps make a full disk fatal
 
 
-def check_room(folder: Path) -> None:
-    """Raise StoreError if the disk is nearly full, OSError without the folder."""
+def check_room(folder: Path, size: int) -> None:
+    """Raise StoreError if the disk is nearly full for points of a total size, OSError without the folder.
+
+    Points take about three times their size: stored, logged, and copied when segments are rebuilt."""
     free = _free_space(folder)
-    if free < SPARE:
+    if free < SPARE + 3 * size:
         raise StoreError(
             f"Only {free / 1e6:,.0f} MB are free on the disk of {folder}. Make room and run this again; "
             "what is stored so far is kept."

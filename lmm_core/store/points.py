@@ -25,11 +25,11 @@ def checked_name(name: str) -> str:
 
 def checked_id(text: str) -> str:
     """Return a point's id in Qdrant's form. Raise StoreError if it is no UUID."""
-    if _WRITTEN(text):
+    if isinstance(text, str) and _WRITTEN(text):
         return text
     try:
         return str(UUID(text))
-    except ValueError:
+    except (ValueError, AttributeError, TypeError):
         raise StoreError(f"{text!r} cannot be the id of a point: use a UUID") from None
 
 
@@ -56,13 +56,18 @@ def is_empty(vector: Vector) -> bool:
 
 
 def check_vector(name: str, vector: Vector, spec: VectorSpec) -> None:
-    """Raise StoreError if the collection has no such vector, or if a number in it is not finite."""
+    """Raise StoreError if the collection has no such vector, or if its numbers are wrong."""
     sizes = {**spec.dense, **spec.multi}
     if name not in (spec.sparse if isinstance(vector, Sparse) else sizes):
         names = ", ".join(sorted([*sizes, *spec.sparse])) or "none"
         raise StoreError(f"the collection has no vector {name!r} of this kind; it has: {names}")
     if isinstance(vector, Sparse):
+        if not len(set(vector.indices)) == len(vector.indices) == len(vector.values):
+            raise StoreError(f"the sparse vector {name!r} needs one value for each index, and each index once")
+        _check_finite(name, vector.values)
         return
+    if name in spec.multi and not vector:
+        raise StoreError(f"the vector {name!r} is a multivector without vectors")
     for numbers in vector if name in spec.multi else [vector]:
         _check_numbers(name, cast(Dense, numbers), sizes[name])
 
@@ -73,6 +78,10 @@ def _check_numbers(name: str, numbers: Dense, dimensions: int) -> None:
             f"the vector {name!r} has {len(numbers)} dimensions, the collection's has {dimensions}: "
             "was the collection made with another embedding model?"
         )
+    _check_finite(name, numbers)
+
+
+def _check_finite(name: str, numbers: Dense) -> None:
     if not math.isfinite(sum(numbers)):
         raise StoreError(f"the vector {name!r} holds something that is not a number")
 

@@ -89,6 +89,7 @@ class QdrantStore(VectorStore):
         self._specs: dict[str, VectorSpec] = {}
         self._key = key
         self._place = f"on {source.address}" if source else place
+        self._closed = False
 
     # Collections
 
@@ -233,11 +234,13 @@ class QdrantStore(VectorStore):
 
     def close(self) -> None:
         """Close all connections; collections in memory are lost."""
-        self._client.close()
+        if not self._closed:
+            self._closed = True
+            self._client.close()
 
     def _spec(self, name: str) -> VectorSpec:
         """Return a collection's vectors. Raise StoreError if it does not exist."""
-        if name not in self._specs:
+        if self._closed or name not in self._specs:
             if not self._is_there(name):
                 raise StoreError(f"There is no collection {name!r} {self._place}.")
             info = self._ask(lambda: self._client.get_collection(name))
@@ -248,6 +251,8 @@ class QdrantStore(VectorStore):
 
     def _ask(self, request: Callable[[], Result], again: bool = True) -> Result:
         """Return a request's result. Raise StoreError. again: retry transient failures."""
+        if self._closed:
+            raise StoreError(f"The index {self._place} was closed: open it again.")
         waits = [*WAITS] if again else []
         while True:
             try:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.errors import ModelError
+from lmm_core.errors import CacheError, ModelError
 from lmm_core.models.cache import Cache, CacheSize
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.names import ModelName
@@ -106,6 +106,15 @@ def test_a_broken_file_is_not_used_until_it_is_cleared(server, cache):
     asker = Asked(server, cache)
     assert asker.answer() == asker.answer()
     assert (server.count, asker.warnings) == (3, [])
+
+
+def test_a_file_in_the_place_of_the_folder_stays(server, cache):
+    write(cache.path.parent, "I am no folder.")
+    asker = Asked(server, cache)
+    assert asker.answer() and len(asker.warnings) == 1
+    with pytest.raises(CacheError, match=r"cache\.sqlite"):
+        cache.clear()
+    assert cache.path.parent.read_text() == "I am no folder."
 
 
 # The file

@@ -33,13 +33,19 @@ def test_the_variable_of_the_environment(monkeypatch):
 
 @pytest.mark.parametrize(
     "pair",
-    ["https://lab.example X", "*.example X", "127.1 X", "lab.example sk-1234", "аpi.openai.com X"],  # a Cyrillic а
+    ["https://lab.example X", "*.example X", "127.1 X", "lab.example sk-1234"],
 )
 def test_hosts_and_variables_are_checked(pair, monkeypatch):
     monkeypatch.setenv("LMM_TRUST", f"a.example A, {pair}")
     with pytest.raises(TrustError, match="LMM_TRUST, pair 2") as named:
         read_trust_variable()
     assert "sk-1234" not in str(named.value)
+
+
+def test_letters_that_look_alike_are_shown_as_what_they_are(monkeypatch):
+    monkeypatch.setenv("LMM_TRUST", "аpi.openai.com OPENAI_API_KEY")  # a Cyrillic а
+    with pytest.raises(TrustError, match=r"xn--pi-6kc\.openai\.com"):
+        read_trust_variable()
 
 
 def test_what_a_file_says_needs_it(monkeypatch):

@@ -100,6 +100,7 @@ def test_questions_in_other_languages_and_scripts(language, titles, text, questi
     [
         (["1. What is a residual?", "2. Why should it scatter?"], ["What is a residual?", "Why should it scatter?"]),
         (["What is a residual?", "what is a  residual ?", "What is a residual?!"], ["What is a residual?"]),
+        (["What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07"], ["What is a residual?"]),
     ],
 )
 def test_questions_are_read_without_numbers_and_once(given, read):

@@ -211,6 +211,8 @@ def test_all_places_find_the_same_in_the_same_order(place, request, monkeypatch)
     [
         (Point("no-uuid", {}, {}), "'no-uuid' cannot be the id"),
         (Point(key(2), {"content": [1.0, 2.0]}, {}), "has 2 dimensions, the collection's has 8: .* another embedding"),
+        (Point(key(2), {"parts": []}, {}), "'parts' is a multivector without vectors"),
+        (Point(key(2), {"words": Sparse([1, 1], [1.0, 2.0])}, {}), "each index once"),
         (Point(key(2), {"other": near(1)}, {}), "no vector 'other' .*: content, parts, words"),
         (Point(key(2), {"content": [float("nan")] * DIMENSIONS}, {}), "'content' holds something that is not a number"),
     ],

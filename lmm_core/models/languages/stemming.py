@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
+from ...errors import ModelError
 from .words import WordCache, find_words, fold
 
 LISTS = Path(__file__).parents[1] / "stopword_lists"
@@ -62,11 +63,17 @@ def language_name(code: str) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language, none without a list."""
+    """Return the stop words of a language, none without a list.
+
+    Raise ModelError if a list is missing, because results would differ."""
     code = language_code(language)
     if code not in WITH_STOP_WORDS:
         return frozenset()
-    return frozenset((LISTS / f"{LANGUAGES[code]}.txt").read_text(encoding="utf-8").splitlines())
+    file = LISTS / f"{LANGUAGES[code]}.txt"
+    try:
+        return frozenset(file.read_text(encoding="utf-8").splitlines())
+    except OSError as error:
+        raise ModelError(f"{file}: {error.strerror}. Install LM markdown again.", stop=True) from None
 
 
 @cache
