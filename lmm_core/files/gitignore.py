@@ -162,6 +162,7 @@ def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
 
     text = _NAMED_CLASS.sub(lambda match: _CLASSES[match[1]], line)
     text = re.sub(r"/\*\*(/?) *$", r"/**/*\1", text)  # the contents of a folder, not the folder itself
+    text = re.sub(r"\t *$", "[\t]", text)  # git strips blanks here, but no tabs
     try:
         regex, ignored = GitIgnoreSpecPattern.pattern_to_regex(text)
         if regex is None or ignored is None:

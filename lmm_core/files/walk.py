@@ -211,7 +211,7 @@ def _is_chosen(entry: os.DirEntry[str], choice: Choice) -> bool:
     if is_leftover(entry.name):
         remove_leftover(entry.path)
         return False
-    is_folder = os.path.isdir(entry.path)  # noqa: PTH112 (`Path` raises for a link into a forbidden folder)
+    is_folder = entry.is_dir() if not entry.is_symlink() else os.path.isdir(entry.path)  # noqa: PTH112 (never raises)
     return choice.is_entered(entry.name) if is_folder else choice.is_document(entry.name)
 
 

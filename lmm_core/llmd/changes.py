@@ -16,7 +16,7 @@ from itertools import islice
 from ..errors import LlmdError
 from ..markdown.blocks import BOM, Problem
 from .document import MISSION, Llmd
-from .editing import add_changelog, plain_mission, remove_file, set_file, set_mission
+from .editing import UNWRITABLE, add_changelog, plain_mission, remove_file, set_file, set_mission
 from .reply import ParsedReply, Replacement
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
@@ -89,6 +89,8 @@ def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Pro
 
 
 def _replaced(text: str | None, replacement: Replacement) -> str | None:
+    if UNWRITABLE.search("".join(replacement.replace)):
+        raise LlmdError("the new text has characters that a text file cannot have (NUL or a lone surrogate)")
     if text is None and any(line.strip() for line in replacement.search):
         raise LlmdError("there is no such file: to make it, leave SEARCH empty")
     if not text and not any(line.strip() for line in replacement.search):

@@ -67,7 +67,7 @@ class Files:
     def locate(self, path: str) -> Path:
         """Return a file's resolved path. Raise LlmdError with the reason if it is forbidden."""
         if problem := name_problem(path):
-            raise LlmdError(f"{path}: {problem}")
+            raise LlmdError(f"{shown_path(path)}: {problem}")
         try:
             place = Path(os.path.realpath(self.root / path))
         except UnicodeEncodeError:
@@ -130,6 +130,11 @@ def _kind_problem(place: Path, real: Path) -> str:
     if stat.S_ISDIR(mode):
         return "this is a folder"
     return "" if stat.S_ISREG(mode) else "this is not a regular file"
+
+
+def shown_path(path: str) -> str:
+    """Return a path on one line."""
+    return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
 
 
 def read_bytes(place: Path) -> bytes | None:

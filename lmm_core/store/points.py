@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from ..errors import StoreError
 from ..files.names import name_problem
 from ..models.embedders.embedder import Sparse
-from .vector_store import Dense, Point, Vector, VectorSpec
+from .vector_store import Point, Vector, VectorSpec
 
 _WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 
@@ -69,20 +69,25 @@ def check_vector(name: str, vector: Vector, spec: VectorSpec) -> None:
     if name in spec.multi and not vector:
         raise StoreError(f"the vector {name!r} is a multivector without vectors")
     for numbers in vector if name in spec.multi else [vector]:
-        _check_numbers(name, cast(Dense, numbers), sizes[name])
+        _check_numbers(name, numbers, sizes[name])
 
 
-def _check_numbers(name: str, numbers: Dense, dimensions: int) -> None:
-    if len(numbers) != dimensions:
+def _check_numbers(name: str, numbers: Any, dimensions: int) -> None:
+    count = len(numbers) if isinstance(numbers, list) else 1
+    if count != dimensions:
         raise StoreError(
-            f"the vector {name!r} has {len(numbers)} dimensions, the collection's has {dimensions}: "
+            f"the vector {name!r} has {count} dimensions, the collection's has {dimensions}: "
             "was the collection made with another embedding model?"
         )
     _check_finite(name, numbers)
 
 
-def _check_finite(name: str, numbers: Dense) -> None:
-    if not math.isfinite(sum(numbers)):
+def _check_finite(name: str, numbers: Any) -> None:
+    try:
+        is_finite = math.isfinite(sum(numbers))
+    except TypeError:
+        is_finite = False
+    if not is_finite:
         raise StoreError(f"the vector {name!r} holds something that is not a number")
 
 

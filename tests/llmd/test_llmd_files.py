@@ -17,11 +17,12 @@ def files(known=(), allow=("*",), root="."):
 
 
 def refusal(path, **options):
-    """Why a path is refused; the path itself is named (commands print it with escapes)."""
+    """Why a path is refused; the path itself is named."""
     with pytest.raises(LlmdError) as error:
         files(**options).locate(path)
-    assert str(error.value).startswith(f"{path}: ")
-    return str(error.value).removeprefix(f"{path}: ")
+    shown = path if path.isprintable() else ascii(path)[1:-1]
+    assert str(error.value).startswith(f"{shown}: ")
+    return str(error.value).removeprefix(f"{shown}: ")
 
 
 NAMES = {
