@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmm_core.errors import FilterError
-from lmm_core.logging import ListLogger, LocatedLogger
+from lmm_core.logging import ListLogger, LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import Block, header_content, serialize_blocks
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
@@ -54,10 +54,10 @@ def require_reader(document: FilterDocument) -> None:
         )
 
 
-def report_dangling(document: FilterDocument) -> None:
+def report_dangling(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBase) -> None:
     """Warn of references to parts left out."""
-    for line, message in find_dangling(document.blocks, document.rules):
-        document.logger.warning(message, line)
+    for line, message in find_dangling(blocks, rules):
+        logger.warning(message, line)
 
 
 def check_quarto_file(document: FilterDocument, text: Source) -> None:
@@ -68,8 +68,7 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
     if (line := find_unclosed_div(text.blocks, document.rules)) is not None:
         file, line = text.locate(line)
         raise FilterError(f"{file}:{line}: {NOT_CLOSED}")
-    for line, message in find_dangling(text.blocks, document.rules):
-        logger.warning(message, line)
+    report_dangling(text.blocks, document.rules, logger)
 
 
 def _refuse_faults(document: FilterDocument) -> None:

@@ -50,7 +50,7 @@ def _knit_source(document: FilterDocument) -> FilterOutput:
     if ast is None:
         return _knit_as_text(document)
     report_errors(document.blocks, document.logger)
-    report_dangling(document)
+    report_dangling(document.blocks, document.rules, document.logger)
     return _knit_ast(document, ast)
 
 

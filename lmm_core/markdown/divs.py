@@ -88,6 +88,7 @@ TIMES, MORE = 10, 1_500_000
 _TAG_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)  # split for speed
 _NATIVE_MARK = re.compile(r"---[ \t]*(?:\#|\r?\n)")
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
+_HTML_DIVS = ("div", "section")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
 _CELLS = re.compile(r"[ ]{0,3}\+(?:[-=:]+\+)+[ \t]*\r?(?:\n|\Z)")
@@ -279,7 +280,7 @@ class Explorer:
         attributes = parse_attributes(opened["attributes"])
         end = view.regions.div_end(pos)
         if end is None:
-            return self._unclosed(view, at, pos, attributes)
+            return self._unclosed(view, at, pos, view.starts[at + 1], attributes)
         if "lmm" in attributes.classes and self._is_metadata(view, pos, end, attributes):
             return view.number(end - 1) + 1, True
         part = self._part(view, pos, end, attributes)
@@ -301,28 +302,32 @@ class Explorer:
             return False
         return True
 
-    def _unclosed(self, view: View, at: int, pos: int, attributes: Attributes) -> tuple[int, bool]:
+    def _unclosed(
+        self, view: View, at: int, start: int, content_start: int, attributes: Attributes
+    ) -> tuple[int, bool]:
         """Process an unclosed div: if RAG-only, it removes the rest of the view, as in Pandoc."""
-        part = Part(view.outer(pos), view.outer_end(len(view.text)), attributes)
+        stop = len(view.text)
+        part = Part(view.outer(start), view.outer_end(stop), attributes)
         if not self.goes(part):
             return at + 1, True
-        content = view.starts[at + 1], len(view.text)
-        self._take(view, pos, len(view.text), part, content=content, is_unclosed=True)
+        self._take(view, start, stop, part, content=(content_start, stop), is_unclosed=True)
         return len(view.lines), True
 
     def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
         """Process the HTML element on a line, or behind its words."""
         for match in _ELEMENT.finditer(text):
             tag = view.tags().get(pos + match.start())
-            if tag is None or (tag.name not in ("div", "section") and text[: match.start()].strip()):
+            if tag is None or (tag.name not in _HTML_DIVS and text[: match.start()].strip()):
                 continue
-            if tag.close is None or tag.end is None:
-                return self._unclosed_html(view, at, tag)
-            return self._element(view, tag, tag.close, tag.end)
+            if tag.close is not None and tag.end is not None:
+                return self._element(view, tag, tag.close, tag.end)
+            if tag.name not in _HTML_DIVS:
+                return at + 1, True
+            return self._unclosed(view, at, tag.start, tag.content_start, _html_attributes(tag.attributes))
         return None
 
     def _element(self, view: View, tag: Tag, close: int, end: int) -> tuple[int, bool]:
-        if tag.name in ("div", "section"):
+        if tag.name in _HTML_DIVS:
             part = self._part(view, tag.start, end, _html_attributes(tag.attributes))
             if self.goes(part):
                 line = view.number(end - 1)
@@ -340,13 +345,6 @@ class Explorer:
         line = view.number(pos - 1)
         if view.text[pos : view.starts[line + 1]].strip():
             self._look_into(view.part(pos, view.starts[line + 1]))
-
-    def _unclosed_html(self, view: View, at: int, tag: Tag) -> tuple[int, bool]:
-        part = Part(view.outer(tag.start), view.outer_end(len(view.text)), _html_attributes(tag.attributes))
-        if tag.name not in ("div", "section") or not self.goes(part):
-            return at + 1, True
-        self._take(view, tag.start, len(view.text), part, content=(tag.content_start, len(view.text)), is_unclosed=True)
-        return len(view.lines), True
 
     def _grid(self, view: View, at: int) -> int:
         """Cut a grid table if a cell holds a part to remove; return the next line."""
