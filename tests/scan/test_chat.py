@@ -175,13 +175,6 @@ def test_an_answer_is_not_written_over_a_chat_that_has_changed(asked, changed):
     assert (document, len(unmerged)) == (changed, 1)
 
 
-def test_an_answer_is_written_if_something_else_has_changed():
-    asked = f"{block(ASKED)}\n\n# A\n\nText.\n"
-    document, unmerged = answered(asked, asked.replace("# A", "# Another title"))
-    assert chats(document) == [[("user", "Why?"), ("model", "New.")]]
-    assert unmerged == []
-
-
 def test_the_answer_to_one_of_two_questions_alike_follows_its_text():
     first, second = f"{block(ASKED)}\n\nText a.\n\n", f"{block(ASKED)}\n\nText b.\n\n"
     document, _ = answered(f"Start.\n\n{first}", f"Start.\n\n{second}{first}")

@@ -1,6 +1,5 @@
 """The edit pass: new versions beside the old ones, until they are accepted or rejected."""
 
-import asyncio
 import re
 
 import pytest
@@ -9,14 +8,11 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import MarkdownError
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import MetadataBlock, TextBlock, parse_markdown_text
 from lmm_core.markdown.blocks import ends_blank
 from lmm_core.markdown.edits import broken_edits, read_edit
-from lmm_core.models.chat import Asker
-from lmm_core.scan.edit import EditRun
-from lmm_core.scan.requests import Talk
 from tests.strategies import DIV, LONG, NATIVE, CountingAnnotator, annotate, any_text, knitted, markdown
-from tests.talk import SPELLINGS, Sayer, accepted, block, edited, metadata, rejected
+from tests.talk import SPELLINGS, accepted, block, edited, metadata, rejected
 
 NASTY = [
     "# Heading\n\nText.",
@@ -277,24 +273,3 @@ def test_no_annotation_is_made_again_when_an_edit_is_proposed_or_rejected():
 @pytest.mark.parametrize("reply", HARD)
 def test_notes_have_the_old_text(reply):
     assert knitted(edited(notes(), reply)) == knitted(notes())
-
-
-# What has changed on disk while the model thought
-
-
-def answered(asked, changed):
-    """Return what a changed document becomes by the reply to the one that was asked, and what found no place."""
-    run = EditRun(Talk(Asker(Sayer("New.")), "", 100_000), ListLogger())
-    run.start(parse_markdown_text(asked))
-    asyncio.run(run.ask())
-    return serialize_blocks(run.apply(parse_markdown_text(changed))), run.unmerged
-
-
-def test_a_version_is_proposed_unless_its_text_has_changed():
-    changed = document("The text, and more by hand.\n")
-    made, unmerged = answered(document(), changed)
-    assert made == changed
-    assert [wanted.reply for wanted in unmerged] == ["New."]
-    made, unmerged = answered(document(), document().replace("The rest.", "Another rest."))
-    assert [(edit.old, edit.new) for edit in edits(made)] == [("The text.", "New.")]
-    assert unmerged == []
