@@ -24,6 +24,8 @@ PROGRAMS = {
     "a full disk": (f"{PYTHON}import sys\nsys.stdin.buffer.read()\nsys.stdout = open('/dev/full', 'w')\n"
                     "print('{', flush=True)\n", "has failed"),
     "it steers the terminal": ("#!/bin/sh\ncat > /dev/null\nprintf '\\033]0;title\\007' \nexit 1\n", "has failed"),
+    "it hangs": (f"{PYTHON}import sys, time\nfrom lmm_filters.lmm_knit import limit_time\nlimit_time('lmm-knit', 1)\n"
+                 "time.sleep(300)\n", "has failed"),
 }  # fmt: skip
 
 

@@ -218,6 +218,10 @@ def _cells(data: str, name: str) -> tuple[list[_Cell], str]:
         notebook = json.loads(data)
     except json.JSONDecodeError as error:
         raise MarkdownError(f"{name}:{error.lineno}: not a notebook: {error.msg}") from None
+    except ValueError as error:  # a number with thousands of digits
+        raise MarkdownError(f"{name}: not a notebook: {error}") from None
+    except RecursionError:
+        raise MarkdownError(f"{name}: not a notebook: nested too deeply") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise MarkdownError(f"{name}: not a notebook of format 4 (it has no `cells`): save it again in Jupyter")

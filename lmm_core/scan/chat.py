@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import ModelError
+from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MetadataBlock, blank
 from ..markdown.edits import restore_originals
@@ -26,19 +26,22 @@ from .requests import (
 
 @dataclass
 class Chat(BlockQuestion):
-    """A chat in a block, and its messages without an answer."""
+    """A chat in a block; the first `by_hand` pending texts are in `~chat`."""
 
     recorded: list[Entry]
     pending: list[str]
+    by_hand: int = 0
     answered: bool = False
 
     @property
     def value(self) -> list[dict[str, str]]:
-        return [{str(speaker): text} for speaker, text in self.recorded]
+        waiting = [{"user": text} for text in self.pending[: self.by_hand]]
+        return [{str(speaker): text} for speaker, text in self.recorded] + waiting
 
     def hear(self, answer: str, notes: Sequence[Entry]) -> None:
         """Record the answer to the first pending text."""
         self.recorded += [("user", self.pending.pop(0)), ("model", answer), *notes]
+        self.by_hand = max(0, self.by_hand - 1)
         self.answered = True
 
     @property
@@ -73,13 +76,13 @@ class ChatRun(ModelRun[Chat]):
                     self._add(block, node)
 
     def _add(self, block: MetadataBlock, node: Node) -> None:
-        recorded, new = pending_messages(block)
-        if not new or not can_take(block, CHAT_KEY, "not asked", self.logger):
+        recorded, by_hand, new = pending_messages(block)
+        if not (by_hand or new) or not can_take(block, CHAT_KEY, "not asked", self.logger):
             return
         questions = sum(message.key in QUESTION for message in block.messages)
         if questions > 1:
             self.logger.info(f"{questions} questions in one block: the last one counts", block.line)
-        self.open.append(Chat(block, node, recorded, new))
+        self.open.append(Chat(block, node, recorded, by_hand + new, len(by_hand)))
 
     async def _ask(self, chat: Chat) -> None:
         while chat.pending:
@@ -107,13 +110,17 @@ class ChatRun(ModelRun[Chat]):
         block_of = find_blocks(blocks, self.open, CHAT_KEY)
         chats = {id(block_of[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in block_of}
         self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in block_of]
-        answered = [_with_answer(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
+        answered = [self._write_answer(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
         return settle_safely(blocks, answered)
 
-
-def _with_answer(block: Block, chat: Chat) -> Block:
-    assert isinstance(block, MetadataBlock)
-    return edit_block(block, {CHAT_KEY: chat.value}) or block
+    def _write_answer(self, block: Block, chat: Chat) -> Block:
+        assert isinstance(block, MetadataBlock)
+        try:
+            return edit_block(block, {CHAT_KEY: chat.value}) or block
+        except MarkdownError as error:
+            self.logger.error(f"the answer cannot be written: {error}", block.line)
+            self.unmerged.append(chat)
+            return block
 
 
 def _note(excerpt: PromptText) -> list[Entry]:

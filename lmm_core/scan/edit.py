@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     Block,
@@ -169,7 +169,11 @@ class EditRun(ModelRun[EditRequest]):
         elif not edit and not ends_blank(blocks[start - 1].source):  # a blank line will be added before the edit
             changes["above"] = trailing_space(blocks[start - 1].source)
         changes["asked"] = [digest(text) for text in edit_request.requests]
-        blocks[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
+        try:
+            blocks[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
+        except MarkdownError as error:
+            self.logger.error(f"the new version cannot be written: {error}", block.line)
+            return False
         blocks[start:end] = [region]
         return True
 

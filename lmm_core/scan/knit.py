@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
+from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     BOM,
@@ -108,7 +109,10 @@ def _own_header(tree: HeadingNode) -> Block:
         return header
     drop = [key for key in header.content if key.startswith("~")]
     drop += [message.key for message in header.messages if message.key in MESSAGE_KEYS]
-    return edit_block(header, dict.fromkeys(drop, DELETED)) or TextBlock("") if drop else header
+    try:
+        return edit_block(header, dict.fromkeys(drop, DELETED)) or TextBlock("") if drop else header
+    except MarkdownError:
+        return header  # flow mappings cannot be edited, but metadata is never shown
 
 
 def _knit_text(block: TextBlock, rules: KnitRules, left_out_texts: list[str], logger: LoggerBase) -> TextBlock:

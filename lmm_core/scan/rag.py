@@ -218,12 +218,18 @@ class RagRun:
             return await self._annotate(node, [await task for task in below])
 
         tasks: dict[int, asyncio.Task[bool]] = {}
-        async with asyncio.TaskGroup() as group:  # ends before the annotator is closed
+        try:
             for node in self.open:
                 sections = node.sections if isinstance(node, HeadingNode) else []
                 below = [tasks[id(child)] for child in sections if id(child) in tasks]
-                tasks[id(node)] = group.create_task(annotate(node, below))
+                tasks[id(node)] = asyncio.create_task(annotate(node, below))
                 await asyncio.sleep(0)  # send the first request before creating the others
+            await asyncio.gather(*tasks.values())
+        except asyncio.CancelledError:  # no request may follow, since the annotator is closed next
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+            raise
 
     async def _annotate(self, node: Node, below: Sequence[bool]) -> bool:
         """Annotate a section; return True if it is complete.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..errors import MarkdownError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MetadataBlock
 from ..markdown.edits import ASKED_KEY, EDIT_KEY, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.spelling import edit_block, settle_safely
+from .header import report_broken_edits
 
 QUESTION = frozenset({"?", "query"})
 MESSAGE = frozenset({"+", "message"})
@@ -20,8 +22,8 @@ Speaker = Literal["user", "model", "note"]
 Entry = tuple[Speaker, str]
 
 
-def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str]]:
-    """Return a block's recorded entries, and its messages without an answer.
+def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
+    """Return a block's recorded entries, pending texts in `~chat`, and new messages.
 
     Another question starts a new chat; the last of several counts.
     """
@@ -31,8 +33,15 @@ def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str]]:
     texts = [text for _, text in typed[starts[-1] if starts else 0 :]]
     user_texts = [text for speaker, text in recorded if speaker == "user"]
     if starts and (not user_texts or _one_line(user_texts[0]) != _one_line(texts[0])):
-        return [], texts
-    return recorded, _unrecorded(texts, user_texts)
+        return [], [], texts
+    return recorded, _take_unanswered(recorded), _unrecorded(texts, user_texts)
+
+
+def _take_unanswered(recorded: list[Entry]) -> list[str]:
+    texts: list[str] = []
+    while recorded and recorded[-1][0] == "user":
+        texts.insert(0, recorded.pop()[1])
+    return [text for text in texts if text.strip()]
 
 
 def _unrecorded(texts: list[str], recorded: list[str]) -> list[str]:
@@ -51,15 +60,29 @@ def _one_line(text: str) -> str:
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """Return the entries of a chat: `- user: …`, `- model: …`."""
-    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    pairs = (pair for item in items for pair in item.items())
-    return [(name if name in ("user", "note") else "model", "" if text is None else str(text)) for name, text in pairs]
+    """Return the entries of a chat: `- user: …`, `- model: …`, or (older) alternating texts."""
+    entries: list[Entry] = []
+    for item in value if isinstance(value, list) else [] if value is None else [value]:
+        if isinstance(item, dict):
+            entries += [_entry(str(key), text) for key, text in item.items()]
+        else:
+            turn: Speaker = "model" if entries and entries[-1][0] == "user" else "user"
+            entries.append((turn, str(item)))
+    return entries
+
+
+def _entry(speaker: str, text: Any) -> Entry:
+    words = "" if text is None else str(text)
+    if speaker in ("user", "query", "message"):
+        return "user", words
+    return ("note", words) if speaker == "note" else ("model", words)
 
 
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:
     """Return the document without chats, and with `edits` without requests, unless pending."""
     logger = logger or ConsoleLogger()
+    if report_broken_edits(blocks, logger):
+        return list(blocks)
     remaining = [cleared for block in blocks if (cleared := _cleared(block, edits, logger)) is not None]
     return settle_safely(blocks, remaining)
 
@@ -73,4 +96,10 @@ def _cleared(block: Block, edits: bool, logger: LoggerBase) -> Block | None:
     elif edits:
         keys |= {message.key for message in block.messages} | {EDIT_KEY, ASKED_KEY}
     keys = {key for key in keys if key in block.content or any(message.key == key for message in block.messages)}
-    return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block
+    if not keys:
+        return block
+    try:
+        return edit_block(block, dict.fromkeys(keys, DELETED))
+    except MarkdownError as error:
+        logger.error(f"not cleared: {error}", block.line)
+        return block

@@ -29,7 +29,7 @@ from ..files.marked import check_inside
 from ..files.writing import create_file
 from ..markdown.files import project_root
 from ..models.names import is_default, leads_outside, parse_name
-from ..models.sources import ModelSource, known_sources
+from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sources
 from .layers import MODEL_KEYS, Layers, flatten, read_layers
 from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, section_keys, table_class
 
@@ -54,6 +54,7 @@ class ConfigSettings(BaseSettings, ConfigTables):  # type: ignore[misc]  # one f
         except ValidationError as error:
             layers.problems += [_describe(detail, layers) for detail in error.errors()]
         _check_models(layers)
+        _check_sources(layers)
         _check_folder(layers)
         if layers.problems:
             raise ConfigError("\n".join(dict.fromkeys(layers.problems)))
@@ -139,6 +140,17 @@ def _check_models(layers: Layers) -> None:
                     f"should be a folder inside {layers.file.parent.resolve()}. To use one elsewhere, name it in the "
                     "environment (LMM_MODEL_EMBEDDING) or in code",
                 )
+
+
+_RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
+
+
+def _check_sources(layers: Layers) -> None:
+    for name in layers.source_names():
+        if name in _RESERVED:
+            layers.report(("sources", name), "this name has a meaning of its own. Choose another one")
+        elif not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
+            layers.report(("sources", name), "a source's name is made of letters, digits, `.`, `_` and `-`")
 
 
 def _check_folder(layers: Layers) -> None:

@@ -19,6 +19,7 @@ from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, known_sources
 from .tables import PREFIX, SECTIONS, Keys, is_setting, section_keys
 
 MEMORY = ":memory:"  # an index in memory
+_MOST_BYTES = 100_000  # of a file, far above real sizes
 _KEY_NAME = re.compile(r"(.*[_-])?(api)?(key|token|secret|password)", re.I)  # a setting that would hold a key
 _INHERITED = ("base_url", "key_variable", "chat_model", "embedding_model")  # by a table like [sources.openai]
 # Model settings by role in variable names
@@ -246,7 +247,11 @@ def _default_of(item: Field[Any]) -> Any:
 def _read_tables(file: Path) -> tuple[str, dict[str, Any]]:
     """Return a file's text and tables, empty if missing. Raise ConfigError, with file and line."""
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        with file.open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
+        if len(data) > _MOST_BYTES:
+            raise ConfigError(f"{file}: is longer than {_MOST_BYTES:,} bytes, and no settings need that much")
         return text, tomllib.loads(text)
     except FileNotFoundError:
         return "", {}
@@ -258,6 +263,8 @@ def _read_tables(file: Path) -> tuple[str, dict[str, Any]]:
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"at line (\d+)", str(error))
         raise ConfigError(f"{file}{':' + at[1] if at else ''}: not TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{file}: not TOML: nested too deep") from None
 
 
 def _find_line(text: str, keys: Keys) -> int:

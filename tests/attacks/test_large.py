@@ -94,7 +94,23 @@ def test_what_is_half_made_on_a_full_disk_is_taken_back(monkeypatch):
     assert not [path for path in Path("book").rglob("*") if path.is_file() or path.name == "_extensions"]
 
 
-# Devices
+# Configurations, and devices
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("x = " + "{a=" * 30_000, "nested too deep"),
+        ("# " + "x" * 1_000_000, "longer than 100,000 bytes"),
+    ],
+)
+def test_what_no_configuration_holds_is_refused_in_a_sentence(content, told):
+    write("config.toml", content)
+    write("notes.md", "# A\n\nText.\n")
+    for line in ("scan notes.md", "config show"):
+        done = lmm(line)
+        assert done.exit_code and told in done.stderr
+        assert len(done.stderr) < 500
 
 
 def test_a_link_to_a_device_is_not_read():

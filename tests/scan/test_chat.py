@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.errors import MarkdownError
+from lmm_core.errors import MarkdownError, ModelError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.blocks import trim_blank_lines
@@ -40,7 +40,8 @@ def chatted(document, reply="Yes.", logger=None, **options):
 def pending(body):
     """Return the recorded entries of a block, and the texts still to be said."""
     (one,) = metadata(block(body))
-    return pending_messages(one)
+    recorded, by_hand, new = pending_messages(one)
+    return recorded, by_hand + new
 
 
 def document(body, spelling="native"):
@@ -58,12 +59,23 @@ def document(body, spelling="native"):
         ("?: Q\nmessage: M\n+: N", ["Q", "M", "N"]),
         ("?: Q\n~chat:\n- user: Q\n- model: A", []),
         ("?: Q\n+: other\n~chat:\n- user: Q\n- model: A\n- user: M\n- model: B", ["other"]),
+        ("~chat:\n- user: Q\n- model: A\n- user: and?", ["and?"]),
         ("?:   spaced   out  \n~chat:\n- user: spaced out\n- model: A", []),
         ("?: Q\n~chat: [[a], 2, {x: y}]", ["Q"]),
     ],
 )
 def test_what_is_new_in_a_block(body, new):
     assert pending(body)[1] == new
+
+
+def test_what_was_typed_into_the_chat_and_not_answered_stays_there():
+    def fails_at_last(request):
+        if "last" in request.messages[-1].content:
+            raise ModelError("no")
+        return "A"
+
+    text = document("~chat:\n- user: first\n- user: last\n")
+    assert chats(chatted(text, fails_at_last)) == [[("user", "first"), ("model", "A"), ("user", "last")]]
 
 
 @pytest.mark.parametrize(

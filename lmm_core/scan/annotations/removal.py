@@ -24,7 +24,8 @@ from .sections import annotated_parts, div_title, flagged_parts
 BY_ANNOTATOR = ("questions", "summary")
 PROTECTED = (*BY_ANNOTATOR, "titles")  # by `frozen: true`
 PUBLIC = (*PROTECTED, "title", "docid")
-SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), HASHES, MAKER})
+IDENTITIES = ("~~textid", "~~headingid", "~~textUUID", "~~headingUUID")  # written by earlier versions
+SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), *IDENTITIES, HASHES, MAKER})
 _SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:", re.M)
 
 
@@ -98,9 +99,9 @@ class Removal:
 
     def _changes(self, node: Node, block: MetadataBlock) -> dict[str, Any]:
         content, leaving = block.content, self._leaving[id(node)]
-        signed = self._nodes if isinstance(node, HeaderNode) else [node]
-        removed = {*(f"~{name}" for name in leaving), *([] if any(map(self._has_left, signed)) else [MAKER])}
-        removed &= content.keys()
+        removed = {*IDENTITIES, *(f"~{name}" for name in leaving)} & content.keys()
+        if MAKER in content and not any(map(self._has_left, self._signed_by(node))):
+            removed.add(MAKER)
         hashes = {key: pair for key, pair in read_hashes(content).items() if key not in leaving}
         if HASHES in content and not hashes:
             removed.add(HASHES)
@@ -111,6 +112,12 @@ class Removal:
         if not system_keys - removed:  # no layout is left to restore
             changes |= dict.fromkeys({EMPTY, TIGHT} & content.keys(), DELETED)
         return changes
+
+    def _signed_by(self, node: Node) -> list[Node]:
+        """Return the parts whose annotator a node names: its own, and all unsigned ones for the header."""
+        if not isinstance(node, HeaderNode):
+            return [node]
+        return [part for part in self._nodes if part is node or not part.properties.get(MAKER)]
 
     def _has_left(self, node: Node) -> bool:
         hashes, leaving = read_hashes(node.properties), self._leaving[id(node)]

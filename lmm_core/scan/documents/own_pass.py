@@ -37,6 +37,8 @@ def load_pass(name: str) -> Pass:
         raise PassError(f"{name}: there is no module {error.name!r} in {folder} or among the installed ones") from None
     except AttributeError:
         raise PassError(f"{name}: there is no {function!r} in {module}") from None
+    if not callable(own_pass):
+        raise PassError(f"{name}: {function!r} is not a function")
     return own_pass  # type: ignore[no-any-return]
 
 

@@ -29,6 +29,7 @@ from ..requests import Screen, Talk
 from .document import project_of, reporting
 from .passes import SaveTo, Work, check_save_to, save_as
 
+_ATTEMPTS = 5  # to write into a file with concurrent writers
 _GONE = "its block is gone or has changed meanwhile; what came of it"
 
 
@@ -67,7 +68,8 @@ class DocumentChat:
     def _asks(self, block: Block) -> bool:
         if not isinstance(block, MetadataBlock):
             return False
-        return bool(pending_messages(block)[1] or (self.edits and requests_in(block)[1]))
+        _, by_hand, new = pending_messages(block)
+        return bool(by_hand or new or (self.edits and requests_in(block)[1]))
 
     async def ask(self) -> None:
         import asyncio
@@ -141,7 +143,7 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
 
     Raise OSError and MarkdownError.
     """
-    while True:
+    for _ in range(_ATTEMPTS):
         text = serialize_blocks(talk.apply(parse_markdown_text(file.text)))
         try:
             if text != file.text:
@@ -151,6 +153,9 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
             return text != file.text
         except ChangedError:
             file = _load_again(file, talk, logger)
+    raise ChangedError(
+        f"{file.path}: other programs keep writing this file; the answers are in the reply cache, so run this again"
+    )
 
 
 def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> MarkdownFile:

@@ -201,10 +201,13 @@ def test_an_answer_without_its_block_is_kept_beside_the_file(data, model):
     assert data is None or open("notes.md", "rb").read() == data
 
 
-def test_an_edit_is_proposed_unless_its_text_has_changed_and_then_kept_beside_the_file(model):
+def test_an_edit_is_proposed_beside_what_has_changed(model):
     write("notes.md", EDITABLE)
     during(model, lambda: change("The rest.", "Another rest."))
     assert "Mostly." in text("notes.md") and text("notes.md").endswith("Another rest.")
+
+
+def test_an_edit_of_a_text_that_has_changed_is_kept_beside_the_file(model):
     write("notes.md", EDITABLE)
     changed = EDITABLE.replace("The text.", "The text, changed.")
     during(model, lambda: write("notes.md", changed), 1)
