@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from lmm_core.errors import FilterError
 from lmm_core.logging import LocatedLogger, LoggerBase
-from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
 from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.keys import is_positional
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, refused_options, report_refused
@@ -107,7 +107,7 @@ def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> Fi
             source, input_text = input_text, None
     project = load_project(_path_of(source or input_text))
     if call.in_quarto:
-        call = replace(call, options=_options_in_quarto(call.options, ast["meta"], _path_of(input_text)))
+        call = replace(call, options=_options_in_quarto(call.options, ast["meta"], input_text))
     document = FilterDocument(call, ast, project, logger, source, input_text, data=text)
     if source is not None:
         document = _with_blocks(document, source)
@@ -147,20 +147,44 @@ def _report_refused(document: FilterDocument) -> None:
             document.logger.warning(message)
 
 
-def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], path: Path | None) -> FilterOptions:
+def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Source | None) -> FilterOptions:
     """Return the options with those of the Quarto project, for which Quarto passes the header's `lmm:`.
 
-    A document may add classes, but no types to keep. Raise QuartoError for unreadable settings.
+    A document may add classes, but no types to keep. Raise FilterError for unreadable settings.
     """
-    from lmm_core.settings.quarto_project import folder_settings, merged, read_project
+    from lmm_core.errors import QuartoError
 
-    folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
-    by_project = options_in(merged(read_project(folder), folder_settings(path, folder) if path else {}))
-    keep = words_of(by_project.get("keep"))
-    div_types = [*words_of(by_project.get("div-types")), *options.div_types]
+    try:
+        by_project, by_document = _project_options(_path_of(text)), _kept_by_document(text)
+    except QuartoError as error:
+        raise FilterError(str(error)) from None
     kept_types = words_of(plain_options(meta).get("keep"))
+    others = [] if text is None else [word for word in kept_types if word not in by_document]
+    keep = [*_words("keep", by_project), *others]
+    div_types = [*_words("div-types", by_project), *options.div_types]
     refused = [name for name in options.refused if name != "keep" or set(kept_types) - set(keep)]
     return replace(options, keep=keep, div_types=div_types, refused=refused)
+
+
+def _project_options(path: Path | None) -> list[dict[str, Any]]:
+    from lmm_core.settings.quarto_project import folder_settings, read_project
+
+    folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
+    return [options_in(read_project(folder)), options_in(folder_settings(path, folder) if path else {})]
+
+
+def _words(key: str, options: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [word for group in options for word in words_of(group.get(key))]
+
+
+def _kept_by_document(text: Source | None) -> set[str]:
+    from lmm_core.settings.quarto_project import with_named
+
+    if text is None:
+        return set()
+    header = with_named(header_content(text.blocks), text.files[0].path.parent)
+    tables = [header, *(block.content for block in text.blocks if isinstance(block, MetadataBlock))]
+    return {word for table in tables for word in words_of(options_in(table).get("keep"))}
 
 
 def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:

@@ -148,11 +148,12 @@ def to_markdown(ast: Json, executable: str, *options: str) -> str:
 
 
 def markdown_of_each(ast: Json, executable: str) -> list[str]:
-    """Return the markdown of each top-level element."""
+    """Return the markdown of each top-level element, or empty texts if one of them holds the mark between them."""
     mark = {"t": "RawBlock", "c": ["markdown", _MARK]}
     marked = [block for element in ast["blocks"] for block in (mark, element)]
     text = to_markdown({**ast, "blocks": marked, "meta": {}}, executable)
-    return [part.strip("\n") for part in text.split(f"{_MARK}\n")[1:]]
+    texts = [part.strip("\n") for part in text.split(f"{_MARK}\n")[1:]]
+    return texts if len(texts) == len(ast["blocks"]) else [""] * len(ast["blocks"])
 
 
 def _block_of(element: pf.Element, text: str) -> Block:

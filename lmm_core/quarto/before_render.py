@@ -20,6 +20,8 @@ from .extension import filter_problem, has_filter
 from .native_blocks import find_native
 from .pages import Page, input_files, name_in_project, read_pages
 
+_AT_ONCE = 16  # files annotated concurrently; each is read just before
+
 
 def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> None:
     """Check and annotate the documents to be rendered.
@@ -85,18 +87,20 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
     from ..settings.models import Models
 
     work = RagWork(Models(warn=logger.warning))
+    places = asyncio.Semaphore(_AT_ONCE)
 
     async def annotate_file(path: Path) -> None:
-        try:
-            file, blocks = await work_on(path, work.finish, logger)
-            text = serialize_blocks(blocks)
-            if text != file.text:
-                write_markdown(path, text, file)
-                logger.info(f"annotated: {name_in_project(path, project_dir)}")
-        except OSError as error:
-            in_file(logger, path).error(f"not annotated: {error.strerror or error}")
-        except MarkdownError as error:
-            logger.error(f"not annotated: {error}")
+        async with places:
+            try:
+                file, blocks = await work_on(path, work.finish, logger)
+                text = serialize_blocks(blocks)
+                if text != file.text:
+                    write_markdown(path, text, file)
+                    logger.info(f"annotated: {name_in_project(path, project_dir)}")
+            except OSError as error:
+                in_file(logger, path).error(f"not annotated: {error.strerror or error}")
+            except MarkdownError as error:
+                logger.error(f"not annotated: {error}")
 
     try:
         await asyncio.gather(*map(annotate_file, paths))

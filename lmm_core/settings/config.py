@@ -159,8 +159,12 @@ def _check_folder(layers: Layers) -> None:
     folder, root = layers.value(*keys), layers.file.parent.resolve()
     if not isinstance(folder, str) or not layers.file_behind(keys):
         return
+    place = Path(os.path.normpath(root / folder))
+    if place == root:
+        layers.report(keys, "should be a folder of its own, such as .lmm/index, not the project's folder")
+        return
     try:
-        check_inside(root, Path(os.path.normpath(root / folder)))
+        check_inside(root, place)
     except (FolderError, ValueError) as error:
         layers.report(
             keys,

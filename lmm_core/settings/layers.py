@@ -1,4 +1,6 @@
-"""Layer settings from code, `config.toml` and the environment (`LMM_RAG__QUESTIONS`, `LMM_MODEL_MAJOR`), by key."""
+"""Layer settings from code, `config.toml` and the environment (`LMM_RAG__QUESTIONS`, `LMM_MODEL_MAJOR`), by key.
+
+`config.toml` is read within limits, as it may be untrusted."""
 
 from __future__ import annotations
 
