@@ -62,6 +62,7 @@ def document(body, spelling="native"):
         ("~chat:\n- user: Q\n- model: A\n- user: and?", ["and?"]),
         ("?:   spaced   out  \n~chat:\n- user: spaced out\n- model: A", []),
         ("?: Q\n~chat: [[a], 2, {x: y}]", ["Q"]),
+        ("?: Q\n+: M\n~chat: [Q, A]", ["M"]),
     ],
 )
 def test_what_is_new_in_a_block(body, new):
@@ -149,6 +150,13 @@ def test_clearing_takes_chats_and_leaves_the_rest(spelling):
     assert cleared(f"# A\n\n{block('?: Q', spelling)}\n\nText.\n") == "# A\n\nText.\n"
 
 
+def test_a_block_in_braces_is_not_cleared_and_the_others_are():
+    logger = ListLogger()
+    text = "# A\n\n---\n{a: 1, ~chat: [{user: Q}]}\n---\n\nText.\n\n"
+    assert cleared(f"{text}{block('?: Q')}\n\nMore.\n", logger=logger) == f"{text}More.\n"
+    assert [(report.line, report.message[:13]) for report in logger.reports] == [(3, "not cleared: ")]
+
+
 def test_an_edit_that_waits_is_not_cleared():
     logger = ListLogger()
     text = document("=: x\n~~edit: {id: abc, old: x}")
@@ -178,10 +186,11 @@ RECORDED = f"{ASKED}\n~chat:\n  - user: Why?\n  - model: Because."
         (ASKED, RECORDED),
         (f"{RECORDED}\n+: And?", f"{RECORDED}\n  - user: And?\n  - model: Answered by another run.\n+: And?"),
         (f"{RECORDED}\n+: And?", f"{ASKED}\n+: And?"),
+        (ASKED, f"{ASKED}\n{{a: 1}}"),
     ],
-    ids=["answered", "gone on", "removed"],
+    ids=["answered", "gone on", "removed", "in braces"],
 )
-def test_an_answer_is_not_written_over_a_chat_that_has_changed(asked, changed):
+def test_an_answer_is_not_written_into_a_block_that_has_changed(asked, changed):
     changed = f"{block(changed)}\n\n# A\n\nText.\n"
     document, unmerged = answered(f"{block(asked)}\n\n# A\n\nText.\n", changed)
     assert (document, len(unmerged)) == (changed, 1)

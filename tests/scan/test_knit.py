@@ -35,6 +35,7 @@ def dangling(text):
         ("---\ntitle: T\n?: Is #3 right: yes or no?\nedit: |\n  a\n  b\nlang: en\n---\n\ntext\n", "---\ntitle: T\nlang: en\n---\n\ntext\n"),
         ("---\ntitle:   T   # mine\n~docid: d\n~~hash: {docid: [a, b]}\n---\n\ntext\n", "---\ntitle:   T   # mine\n---\n\ntext\n"),
         ("---\n~title: T\n~docid: d\n?: what?\n---\n\ntext\n", "text\n"),
+        ('---\n{title: T, "~docid": d}\n---\n\ntext\n', '---\n{title: T, "~docid": d}\n---\n\ntext\n'),
         ("::: note\n---\na: 1\n---\n\nStays.\n:::\n", "::: note\nStays.\n:::\n"),
         ("- item\n\n  ::: lmm\n  ```yaml\n  a: 1\n  ```\n  :::\n\n  Stays.\n", "- item\n\n  Stays.\n"),
     ],

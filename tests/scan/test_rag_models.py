@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,6 +128,11 @@ def test_what_stands_over_a_failure_waits_for_the_next_run_and_the_rest_is_writt
     made = annotate(once, annotator)
     assert titles(annotator) == ["A11", "A1", "A", "T"]
     assert sorted(made.split("\n")) == sorted(annotate(TREE, Timed()).split("\n"))
+
+
+def test_a_fault_of_the_machine_comes_out_as_it_is():
+    with pytest.raises(OSError, match="no space"):
+        annotate(TREE, Timed(errors={"A11": OSError("no space")}))
 
 
 # Any reply

@@ -187,6 +187,9 @@ def test_embeddings_have_a_source_of_their_own(variables, name, monkeypatch):
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
         ("[sources.lab]\nchat_model = 'm'", "`sources.lab.base_url` is required"),
         ('[storage]\nfolder = "a/../../out"', "`storage.folder`: should lie inside"),
+        ('[storage]\nfolder = "."', "`storage.folder`: should be a folder of its own"),
+        ("[sources.none]\nbase_url = 'http://localhost'", "`sources.none`: this name has a meaning of its own"),
+        ("[sources.'A b']\nbase_url = 'http://localhost'", "`sources.a b`: a source's name is made of letters"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(text, said):

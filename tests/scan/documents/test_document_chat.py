@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from lmm_core.errors import ChangedError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import serialize_blocks
 from lmm_core.scan.documents.talk import markdown_messages
@@ -207,12 +208,24 @@ def test_an_edit_is_proposed_beside_what_has_changed(model):
     assert "Mostly." in text("notes.md") and text("notes.md").endswith("Another rest.")
 
 
-def test_an_edit_of_a_text_that_has_changed_is_kept_beside_the_file(model):
+@pytest.mark.parametrize(
+    ("before", "after"), [("The text.", "The text, changed."), ("=: Shorter.", "=: Shorter.\n{a: 1}")]
+)
+def test_an_edit_of_what_has_changed_is_kept_beside_the_file(before, after, model):
     write("notes.md", EDITABLE)
-    changed = EDITABLE.replace("The text.", "The text, changed.")
+    changed = EDITABLE.replace(before, after)
     during(model, lambda: write("notes.md", changed), 1)
     assert text("notes.md") == changed
     assert "**user:** Shorter.\n\nMostly." in text("notes.md.lmm-unmerged.md")
+
+
+def test_a_file_that_others_keep_writing_is_given_up(model, monkeypatch):
+    def find_changed(*_):
+        raise ChangedError("changed")
+
+    monkeypatch.setattr("lmm_core.scan.documents.talk.write_markdown", find_changed)
+    write("notes.md", NOTES)
+    assert "other programs keep writing this file" in lmm("lmm chat notes.md", 1).stderr
 
 
 # Many, some, none
