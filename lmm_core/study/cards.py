@@ -246,9 +246,6 @@ def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
     parts = [f"# {title}"]
     for card in cards:
         quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))
-        parts += [f"{_spoken(card)}\n\n{quoted}\n\n[{card.source}]({card.link})\n\n***"]
+        front = card.front if card.type == EXERCISE else f"**{card.front}**"
+        parts += [f"{front}\n\n{quoted}\n\n[{card.source}]({card.link})\n\n***"]
     return "\n\n".join(parts) + "\n"
-
-
-def _spoken(card: Card) -> str:
-    return card.front if card.type == EXERCISE else f"**{card.front}**"

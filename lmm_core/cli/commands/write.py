@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -99,24 +98,22 @@ def _print_plan(writing: Writing, work: RagWork) -> None:
             await work_file(path, add_plan, logger)
 
     run(plan_all())
-    if not writing.as_json and any(plan.requests for plan in plans.values()) and _asks_nobody(plans.values()):
+    if writing.as_json:
+        print_json(
+            [
+                {"path": path, "annotator": plan.annotator, **asdict(request)}
+                for path, plan in plans.items()
+                for request in plan.requests
+            ]
+        )
+    elif {plan.annotator for plan in plans.values() if plan.requests} == {STAND_IN_NAME}:
         advice = "set OPENAI_API_KEY, or name a model in config.toml"
         say(f"Nothing would be asked, because no model is configured: {advice}.")
-    elif writing.as_json:
-        print_json([row for path, plan in plans.items() for row in _plan_as_rows(path, plan)])
     else:
         for path, plan in plans.items():
             _print_requests(path, plan)
         _print_sum(list(plans.values()))
     exit_with_status(logger)
-
-
-def _asks_nobody(plans: Iterable[RagPlan]) -> bool:
-    return {plan.annotator for plan in plans if plan.requests} == {STAND_IN_NAME}
-
-
-def _plan_as_rows(path: str, plan: RagPlan) -> list[dict[str, Any]]:
-    return [{"path": path, "annotator": plan.annotator, **asdict(request)} for request in plan.requests]
 
 
 def _print_requests(path: str, plan: RagPlan) -> None:

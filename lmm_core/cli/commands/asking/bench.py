@@ -159,10 +159,6 @@ def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
     return {"questions": len(outcomes), **{name: round(share, 4) for name, share in measures(outcomes).items()}}
 
 
-def _place(section: Section) -> dict[str, Any]:
-    return {"place": section.place, "anchor": section.anchor, "titles": section.titles}
-
-
 def _section_as_json(section: Section, outcomes: Sequence[QuestionResult]) -> dict[str, Any]:
     questions = [
         {
@@ -177,4 +173,5 @@ def _section_as_json(section: Section, outcomes: Sequence[QuestionResult]) -> di
         }
         for outcome in outcomes
     ]
-    return {**_place(section), **_measures(outcomes), "asked": questions}
+    place = {"place": section.place, "anchor": section.anchor, "titles": section.titles}
+    return {**place, **_measures(outcomes), "asked": questions}
