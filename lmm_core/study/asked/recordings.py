@@ -165,7 +165,10 @@ class Recordings:
         """Return all turns, the oldest first."""
         statement = f"SELECT {COLUMNS} FROM turns ORDER BY number"
         rows = self._do(lambda open_: open_.execute(statement).fetchall(), default=[])
-        return list(map(_turn, rows))
+        try:
+            return list(map(_turn, rows))
+        except (ValueError, TypeError) as error:
+            raise self._unusable(f"is damaged ({error}); remove it with `lmm asked delete`") from error
 
     def mark_proposed(self, ids: Iterable[str]) -> None:
         """Mark turns as used in a proposal."""
