@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import yaml
+
 from .. import __version__
 from ..errors import ConfigError, CutOffError, ModelError, StoreError
 from ..indexing.collection import index_info
@@ -51,6 +53,7 @@ def examine(online: bool = False) -> list[MachineFinding]:
         MachineFinding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
         _filters(),
+        _yaml(),
         *_project(online),
     ]
 
@@ -231,3 +234,9 @@ def _filters() -> MachineFinding:
     command = "pipx ensurepath" if in_pipx() else path_command(program_folders()[0])
     advice = f"pandoc itself looks for them on PATH: {command}"
     return MachineFinding("filters", "not on PATH; `lmm pandoc` finds them", False, True, advice)
+
+
+def _yaml() -> MachineFinding:
+    fast = hasattr(yaml, "CSafeLoader")
+    loader = "with its C loader" if fast else "without its C loader, which is faster"
+    return MachineFinding("yaml", f"PyYAML {yaml.__version__}, {loader}", ok=fast, optional=True)

@@ -29,7 +29,7 @@ from ..indexing.encoding import (
 )
 from ..indexing.records import read_records, state_of
 from ..indexing.refresh import Refresh
-from ..logging import ListLogger, LoggerBase
+from ..logging import ListLogger, LoggerBase, Report
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
@@ -38,7 +38,7 @@ from ..settings.models import Models
 from ..store.folder_lock import FolderLock
 from ..store.vector_store import Point, VectorStore
 from .catalogue import SNIPPETS, CatalogueEntry, Database, checked_index_name, sync_snippets, why_unlike
-from .reader import WindowReader, crawl, read
+from .reader import LARGE, MIB, WindowReader, crawl, read
 
 README = 100_000  # characters of a README searched for its heading
 
@@ -208,6 +208,9 @@ class _Run:
                 self.indexed.skipped.append(text)
             elif isinstance(file, WalkedFile):
                 documents.append(MarkdownFile(file.path, text, b""))
+                if len(text) > LARGE:
+                    advice = f"The file has {len(text) / MIB:.1f} MiB. Split it, so that its parts can be found."
+                    self.logger.report(Report("warning", advice, str(file.path)))
         self.present = {file.path for file in documents}
         self.present |= {self.root / skipped.doc_path for skipped in self.indexed.skipped if skipped.torn}
         return documents

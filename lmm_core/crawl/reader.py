@@ -37,7 +37,7 @@ from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
 
 MIB = 2**20
-LARGEST = 10 * MIB  # bytes; larger files are skipped
+LARGE, LARGEST = MIB, 10 * MIB  # bytes: thresholds for advice to split, and for skipping
 NEVER = frozenset({".git", ".md_index"})
 # Skipped without any .gitignore: tools' output and hidden folders
 MADE_BY_TOOLS = (

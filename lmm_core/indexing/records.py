@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from itertools import combinations
 from operator import add
@@ -119,8 +119,16 @@ def find_changes(
     return changes
 
 
-async def write_changes(store: VectorStore, collection: str, encoder: Encoder, changes: Changes) -> list[Point]:
-    """Write changes and return the written points. Raise StoreError and ModelError; completed writes stay."""
+async def write_changes(
+    store: VectorStore,
+    collection: str,
+    encoder: Encoder,
+    changes: Changes,
+    written: Callable[[int], None] = lambda count: None,
+) -> list[Point]:
+    """Write changes and return the written points. Raise StoreError and ModelError; completed writes stay.
+
+    written: called with the number of chunks done"""
     points: list[Point] = []
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
@@ -130,6 +138,7 @@ async def write_changes(store: VectorStore, collection: str, encoder: Encoder, c
         ]
         await asyncio.to_thread(store.upsert, collection, new_points)
         points += new_points
+        written(len(batch))
     if changes.moved:
         await asyncio.to_thread(store.set_payload, collection, {chunk.uuid: chunk.payload for chunk in changes.moved})
     if changes.gone:

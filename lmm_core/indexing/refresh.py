@@ -65,7 +65,7 @@ SHOWN = 3  # names in a sentence
 class Refresh:
     """One run of indexing; see `markdown_upload`.
 
-    expect, progress: called with the number of files to write, and of those written
+    expect, progress: called with the number of all chunks, and of those written; of files, if none are embedded
     rules_of: a file's knit rules
     is_left_out: True for an indexed file to remove
     rebuild: all collections
@@ -147,9 +147,15 @@ class Refresh:
     async def _write_all(self, documents: Sequence[MarkdownFile]) -> Counts:
         """Write files, after a check for duplicate ids. Raise StoreError and ModelError."""
         docids = self._docids(documents)
-        check_docids(docids, self.records, self.project.root)
+        try:
+            check_docids(docids, self.records, self.project.root)
+        except StoreError:
+            for _ in self._encode(documents):  # report errors in files first
+                pass
+            raise
         await self._begin(docids)
-        self.expect(len(docids))
+        if self.encoder.embedder is None:
+            self.expect(len(docids))
         counts = Counts()
         async for group in self._groups(documents):
             counts += await self._write(group)
@@ -281,6 +287,7 @@ class Refresh:
             prepared = [*self._encode(documents)]
             report_long(self.encoder, sum(document.too_long for document, _ in prepared), self.logger)
             await self._report_sent([document for document, _ in prepared])
+            self.expect(sum(len(document.chunks) for document, _ in prepared))
             for document_alone in prepared:
                 yield [document_alone]
             return
@@ -335,12 +342,16 @@ class Refresh:
             return counts
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, database.companion_collection, self.companion, around)
-        self.written(await write_changes(store, database.collection_name, self.encoder, changes))
+        is_embedding = self.encoder.embedder is not None
+        embedded = self.progress if is_embedding else lambda count: None
+        self.written(await write_changes(store, database.collection_name, self.encoder, changes, embedded))
+        embedded(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, database.companion_collection, around_gone)
         records = [_record(document, fingerprint) for document, fingerprint in group]
         await asyncio.to_thread(write_records, store, database.collection_name, records)
-        self.progress(len(group))
+        if not is_embedding:
+            self.progress(len(group))
         return counts
 
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:

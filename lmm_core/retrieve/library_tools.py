@@ -60,6 +60,7 @@ async def search(library: Library, query: Query, type: MaterialType = "", limit:
     """Find the passages that fit a question or some words best, the best first. A type of
     material between asterisks in the query (`*exercise*`) does what `type` does."""
     material = await library.material()
+    _check_filled("query", query)
     retrieval = await Retriever(library).retrieve(query, type)
     best = best_spans(retrieval.spans)
     return {
@@ -118,8 +119,7 @@ async def mentions(
     """Count and list all mentions of a term in the text (not in titles), section by section,
     with their lines. Case and line breaks do not matter, word forms do."""
     material = await library.material()
-    if not term.strip():
-        raise ToolError("term is empty: say what is looked for")
+    _check_filled("term", term)
     entries, total = [], 0
     for section in material.walk():
         places = _places(section, term)
@@ -137,6 +137,11 @@ LIBRARY_TOOLS: Mapping[Function, str] = {
     next_section: "Read the next section",
     mentions: "Find all mentions of a term",
 }  # with their titles
+
+
+def _check_filled(name: str, value: str) -> None:
+    if not value.strip():
+        raise ToolError(f"{name} is empty: say what is looked for")
 
 
 # Neighbours

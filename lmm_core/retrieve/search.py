@@ -341,14 +341,18 @@ def rank_candidates(candidates: Candidates, queries: Sequence[str], type: str, s
 
 
 class UnknownType(RetrieveError):
-    """A type of material that the collection does not have."""
+    """An unknown type of material; `types` are the available ones."""
+
+    def __init__(self, type: str, material: Material | TermStatistics) -> None:
+        super().__init__(f"there is no material of the type {type!r}; {types_there(material)}")
+        self.types = list(material.types)
 
 
 def known_type(type: str, material: Material | TermStatistics) -> str:
     """Return a type in the collection's spelling, or "". Raise UnknownType."""
     spelled = {name.casefold(): name for name in material.types}
     if type.strip() and type.strip().casefold() not in spelled:
-        raise UnknownType(f"there is no material of the type {type!r}; {types_there(material)}")
+        raise UnknownType(type, material)
     return spelled.get(type.strip().casefold(), "")
 
 

@@ -116,7 +116,8 @@ class Answers:
                     self.log(f"the index: {error}")
                     raise _unavailable(NOT_NOW) from None
             except UnknownType as error:
-                raise HTTPException(400, str(error)) from None
+                there = ", ".join(error.types) or "none"
+                raise HTTPException(400, f"There is no material of this type; there is: {there}.") from None
             except RetrieveError as error:
                 self.log(f"the index: {error}")
                 raise _unavailable(EMPTY) from None

@@ -10,7 +10,6 @@ import secrets
 import stat
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -23,7 +22,9 @@ from ..files.writing import replace_file
 PLACE = (".lmm", "tokens.json")
 FORMAT = 1
 BYTES = 24  # of entropy, enough for a fast hash
+LARGEST = 1_000_000  # bytes of the file
 _NAME = re.compile(r"\w[\w .+-]{0,59}")
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def read_tokens(path: Path) -> list[Token] | None:
             raise TokenError(f"{path}: not a file")
         if sys.platform != "win32" and about.st_mode & 0o077:
             raise TokenError(f"{path}: others may read or change it. See whether its tokens are yours, then: chmod 600")
-        return _tokens_in(path.read_bytes(), path)
+        return _tokens_in(path.read_bytes() if about.st_size <= LARGEST else b"", path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -57,11 +58,16 @@ def read_tokens(path: Path) -> list[Token] | None:
 
 
 def _tokens_in(data: bytes, path: Path) -> list[Token]:
-    with suppress(ValueError, TypeError, KeyError, RecursionError):
+    try:
         record = json.loads(data)
-        if record["format"] == FORMAT:
-            return [Token(**token) for token in record["tokens"]]
-    raise TokenError(f"{path}: damaged. Remove it, and make new tokens with `lmm serve token add NAME`")
+        tokens = [Token(**token) for token in record["tokens"]]
+        fit = [bool(_NAME.fullmatch(token.name) and _HASH.fullmatch(token.sha256)) for token in tokens]
+        is_whole = record["format"] == FORMAT and all(fit) and len({token.name for token in tokens}) == len(tokens)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        is_whole = False
+    if not is_whole:
+        raise TokenError(f"{path}: damaged. Remove it, and make new tokens with `lmm serve token add NAME`")
+    return tokens
 
 
 def add_token(root: Path, name: str) -> str:

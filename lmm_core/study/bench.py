@@ -86,13 +86,12 @@ def judge(
 def measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
     """Return the shares of questions (0 to 1) by name.
 
-    hit@1, hit@5: whose section is the first hit, or among the first five
+    hit@1 to hit@10: whose section is the first hit, or among the first hits
     shown: whose section is in the model's context
     refused: that are not answered without a model"""
     ranks = [outcome.rank or DEPTH + 1 for outcome in outcomes]
     counts = {
-        "hit@1": sum(rank <= 1 for rank in ranks),
-        "hit@5": sum(rank <= FOUND for rank in ranks),
+        **{f"hit@{k}": sum(rank <= k for rank in ranks) for k in (1, 3, 5, 10)},
         "shown": sum(outcome.is_shown for outcome in outcomes),
         "refused": sum(outcome.is_refused for outcome in outcomes),
     }

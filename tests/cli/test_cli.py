@@ -166,7 +166,7 @@ def test_knit_names_the_command_for_other_formats():
     write("d.qmd", f"---\ntitle: T\n---\n\n{NOTES}\n::: exercise\nSECRET\n:::\n\n::: topic\nKEPT\n:::\n")
     done = run("lmm knit --keep topic d.qmd -o 'x y.html'")
     *_, command = said(done).splitlines()
-    assert command.strip() == "lmm pandoc -F lmm-knit -s -M lmm-keep=topic d.qmd -o 'x y.html'"
+    assert command.strip() == "lmm pandoc -F lmm-knit -s -f markdown -M lmm-keep=topic d.qmd -o 'x y.html'"
     assert done.returncode == 2
     run(command.strip())
     page = text("x y.html")

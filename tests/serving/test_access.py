@@ -85,7 +85,7 @@ def test_the_box_of_a_course_site_asks_with_the_token_of_a_group(own_course):
         assert served.client.post("/judge", json=judged, headers=site | bearer(token)).json() == {"recorded": True}
 
 
-@pytest.mark.parametrize("data", [b"{", b'{"format": 1, "tokens": [{"name": "x"}]}'])
+@pytest.mark.parametrize("data", [b"{", b'{"format": 1, "tokens": [{"name": "x"}]}', b" " * 1_000_001])
 def test_a_damaged_file_lets_nobody_in(own_course, data):
     token = add_token(own_course, "biology")
     with Served(own_course, token="sesame") as served:

@@ -114,7 +114,7 @@ def test_what_cannot_be_asked(course):
         (b"[" * 100_000, 400, "not JSON"),
         (b'{"question": " "}', 400, "empty"),
         (b'{"question": "x", "history": [1]}', 400, "history should hold"),
-        (b'{"question": "x", "type": "poem"}', 400, "in the collection: exercise"),
+        (b'{"question": "x", "type": "poem"}', 400, "there is: exercise"),
         (json.dumps({"question": "x" * 10_000}).encode(), 413, "too long: it may have 2000 characters"),
         (b'{"question": "' + b"x" * 300_000 + b'"}', 413, "256 KB"),
     ]

@@ -68,7 +68,7 @@ def test_the_rank_is_that_of_the_first_hit_in_the_section(name, found, rank):
 def test_measures_of_known_ranks():
     labelled = Labelled("?", named("Spread"))
     ranked = [QuestionResult(labelled, rank, None) for rank in (1, 2, 5, 11, None)]
-    assert measures(ranked) == {"hit@1": 0.2, "hit@5": 0.6, "shown": 0, "refused": 0}
+    assert measures(ranked) == {"hit@1": 0.2, "hit@3": 0.4, "hit@5": 0.6, "hit@10": 0.6, "shown": 0, "refused": 0}
     assert mean_reciprocal_rank(ranked) == pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 11) / 5)
     assert measures([])["hit@5"] == mean_reciprocal_rank([]) == 0
 

@@ -93,11 +93,17 @@ def convert(writing: Writing, to: Spelling) -> None:
 def _by_pandoc(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
     """Return a command that writes the lecture notes in another format."""
     files = find_documents((*paths,), None, finder=finder)
-    title = course_title(*filter(Path.is_dir, paths)) if len(files) > 1 else ""  # their own replace each other
     options = ["-s"] if output.suffix.lower() in WHOLE else []
-    options += ["-M", f"title={title}"] if title else []
+    if any(file.suffix.lower() not in (".md", ".markdown") for file in files):
+        options += ["-f", "markdown"]
+    if len(files) > 1:  # otherwise titles replace each other
+        folders = [path.resolve() for path in paths if path.is_dir() and len(paths) == 1]
+        title = course_title(project_at(files[0]).root, *folders) or "".join(folder.name for folder in folders)
+        options += ["-M", f"title={title}"] if title else []
     options += ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
-    return shlex.join(["lmm", "pandoc", "-F", "lmm-knit", *options, *map(str, files), "-o", str(output)])
+    names = [f"./{name}" if name.startswith("-") else name for name in map(str, [*files, output])]
+    words = ["lmm", "pandoc", "-F", "lmm-knit", *options, *names[:-1], "-o", names[-1]]
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:

@@ -17,7 +17,7 @@ from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
 from ..arguments import Asking, Writing, asking_options, find_documents, writing_options
 from ..files import rewrite, work_file, work_on_saved, write_worked
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, run
 from ..session import SavedFiles, at_every_save
 
 
@@ -149,14 +149,17 @@ def recover(file: Path, before: bool, keep: bool) -> None:
     if before and keep:
         raise click.UsageError("--before and --keep exclude each other")
     logger = ReportPrinter()
-    record = find_record(file)
-    if record is None:
-        say(f"{file}: there is nothing to recover", err=True)
-    elif keep:
-        forget(record)
-        say(f"{file}: left as it is", err=True)
-    else:
-        _write_back(file, record, before, logger)
+    try:
+        record = find_record(file)
+        if record is None:
+            say(f"{file}: there is nothing to recover", err=True)
+        elif keep:
+            forget(record)
+            say(f"{file}: left as it is", err=True)
+        else:
+            _write_back(file, record, before, logger)
+    except OSError as error:
+        report_failure(error, file, logger)
     exit_with_status(logger)
 
 

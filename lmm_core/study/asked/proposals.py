@@ -13,9 +13,9 @@ from typing import Literal
 from ...errors import LmmError
 from ...indexing.chunks import anchor_of
 from ...indexing.passages import Key, Material, Section, section_address
-from ...logging import LoggerBase, counted, one_line, printable, report_failure
+from ...logging import LoggerBase, counted, in_file, one_line, printable, report_failure
 from ...markdown.blocks import Block, serialize_blocks
-from ...markdown.files import MarkdownFile, write_markdown
+from ...markdown.files import MarkdownFile, is_notebook, write_markdown
 from ...markdown.tree import blocks_to_tree, sections, titles_path
 from ...models.languages.stemming import Stemmers
 from ...models.languages.words import find_words, fold
@@ -289,12 +289,18 @@ async def propose_in_files(
     for source in dict.fromkeys(proposal.section.source for proposal in proposals):
         own = tuple(proposal for proposal in proposals if proposal.section.source == source)
         path = _from_here(project.root / source)
+        if is_notebook(path):
+            warning = f"nothing proposed, since notebooks are never written to: {own[0].asked[0]}"
+            in_file(logger, path).warning(warning)
+            continue
         try:
             changed = await _propose_in(project, path, own, logger)
             if recordings is not None:
                 _save(changed, recordings)
             written.append(changed)
-        except (OSError, LmmError) as error:
+        except OSError as error:
+            logger.error(f"{path}: {error.strerror or error}")
+        except LmmError as error:
             report_failure(error, logger)
     return written
 

@@ -15,7 +15,17 @@ from ....logging import counted, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
-from ....study.bench import DEPTH, FOUND, Bench, BenchReport, EncodingResult, QuestionResult, by_section, measures
+from ....study.bench import (
+    DEPTH,
+    FOUND,
+    Bench,
+    BenchReport,
+    EncodingResult,
+    QuestionResult,
+    by_section,
+    mean_reciprocal_rank,
+    measures,
+)
 from ...arguments import find_documents, folders_argument, json_option, project_at
 from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run, shorten, warn
 
@@ -156,7 +166,8 @@ def _result_as_json(result: EncodingResult) -> dict[str, Any]:
 
 
 def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
-    return {"questions": len(outcomes), **{name: round(share, 4) for name, share in measures(outcomes).items()}}
+    shares = measures(outcomes) | {"mrr": mean_reciprocal_rank(outcomes)}
+    return {"questions": len(outcomes), **{name: round(share, 4) for name, share in shares.items()}}
 
 
 def _section_as_json(section: Section, outcomes: Sequence[QuestionResult]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
     material = _read(files, project, logger) if paths else with_library(project, Models(warn=warn), Library.material)
     if deck := make_cards(material):
         title = course_title(project.root, *filter(Path.is_dir, paths)) or name
-        _write(deck, form, title, output, project.root)
+        _write(deck, form, title, output, project.root, logger)
     else:
         logger.error("No cards: there are no annotated questions (`lmm rag` writes them), definitions or exercises.")
     exit_with_status(logger)
@@ -156,13 +156,17 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
     return build_material(points, reading_order(project))
 
 
-def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Path) -> None:
-    if form == "anki":
-        assert output is not None
-        _write_package(deck, name, output, root)
-    else:
-        text = cards_to_csv(deck) if form == "csv" else cards_to_markdown(deck, name)
-        write_output(output, text.encode("utf-8")) if output is not None else put(text)
+def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Path, logger: ReportPrinter) -> None:
+    try:
+        if form == "anki":
+            assert output is not None
+            _write_package(deck, name, output, root)
+        else:
+            text = cards_to_csv(deck) if form == "csv" else cards_to_markdown(deck, name)
+            write_output(output, text.encode("utf-8")) if output is not None else put(text)
+    except OSError as error:
+        logger.error(f"{output or 'standard output'}: {error.strerror or error}")
+        return
     if output is not None:
         say(f"{output}: {_count(deck)}", err=True)
 
