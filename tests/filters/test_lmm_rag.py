@@ -8,6 +8,7 @@ import pytest
 
 from lmm_core.files.recovery import put_aside
 from tests.commands import BIN, run, text, write
+from tests.filter_texts import NATIVE, ok
 from tests.talk import lmm
 
 TEXT = (
@@ -74,3 +75,10 @@ def test_an_output_that_has_become_a_link_to_the_source_is_not_written_over(anno
     assert done.returncode != 0
     assert b"Refused" in done.stderr
     assert text("notes.md") == annotated
+
+
+def test_nothing_keeps_annotations_in_html_and_that_is_said(pandoc):
+    write("notes.md", NATIVE)
+    done = ok("pandoc -F lmm-rag notes.md -t html", pandoc)
+    assert b"Nothing keeps annotations in html" in done.stderr
+    assert b"lmm" not in done.stdout
