@@ -24,6 +24,7 @@ from .recordings import Outcome, RecordedTurn, found_sections, is_failure
 SHOWN = 40  # groups of a list
 EXAMPLES = 6  # other questions of a group
 NEAREST = 3  # sections of a group
+LONGEST = 300  # characters shown of a question or comment
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,13 @@ async def make_overview(
         fewest=fewest,
         sections=tuple(shown.values()),
         comments=tuple(
-            Comment(quoted_line(turn.comment), turn.thumb) for turn in reversed(turns) if turn.comment.strip()
+            Comment(quoted_line(turn.comment, LONGEST), turn.thumb) for turn in reversed(turns) if turn.comment.strip()
         ),
     )
 
 
 def _comments(turns: Sequence[RecordedTurn]) -> Iterator[Comment]:
-    return (Comment(quoted_line(turn.comment), turn.thumb) for turn in reversed(turns) if turn.comment.strip())
+    return (Comment(quoted_line(turn.comment, LONGEST), turn.thumb) for turn in reversed(turns) if turn.comment.strip())
 
 
 def _title(section: Section) -> str:
@@ -139,10 +140,10 @@ async def _show(
         votes = _recorded_votes(group, sections) or await _searched_votes(library, group)
         best = sorted(votes, key=lambda address: (-votes[address], address))
         near = tuple(sections[address] for address in best if address in sections)[:NEAREST]
-        others = dict.fromkeys(quoted_line(turn.question) for turn in group.turns)
-        others.pop(quoted_line(group.name))
+        others = dict.fromkeys(quoted_line(turn.question, LONGEST) for turn in group.turns)
+        others.pop(quoted_line(group.name, LONGEST))
         failed = sum(map(is_failure, group.turns))
-        name, conversations = quoted_line(group.name), _count_conversations(group.turns)
+        name, conversations = quoted_line(group.name, LONGEST), _count_conversations(group.turns)
         shown.append(ShownGroup(name, tuple(others)[:EXAMPLES], len(group.turns), conversations, failed, near))
     return tuple(shown)
 

@@ -33,7 +33,7 @@ ANSWERED = 0.5  # share of a group's answered questions from which the notes ans
 SHARED = 1 / 3  # share of a group's questions that contain a word of its subject
 SEARCHED = 20  # questions of a group to search for
 NEIGHBOURS, QUESTIONS = 3, 3  # sections named in a request, questions proposed for a section
-QUOTED, MOST_CHARACTERS, WORDS = 6, 300, 8  # questions in a request, characters of each, and words
+QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
 OPENING, CLOSING = "<asked>", "</asked>"
 
 ProposalKind = Literal["edit", "section", "questions"]  # change a section, write one, or annotate one
@@ -240,9 +240,9 @@ def quoted_questions(turns: Iterable[RecordedTurn]) -> tuple[str, ...]:
     return tuple(quoted.values())
 
 
-def quoted_line(text: str) -> str:
-    """Return a student's text on one line, without control characters, truncated."""
-    return one_line(" ".join(printable(text).split()), MOST_CHARACTERS)
+def quoted_line(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return a student's text on one line, without control characters, truncated. most: characters"""
+    return one_line(" ".join(printable(text).split()), most)
 
 
 def edit_request(
