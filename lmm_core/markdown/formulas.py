@@ -13,24 +13,22 @@ def _pairs(table: str) -> dict[str, str]:
 
 _SIGNS = _pairs(r"""
     alpha α  beta β  gamma γ  delta δ  epsilon ϵ  varepsilon ε  zeta ζ  eta η  theta θ  vartheta ϑ  iota ι
-    kappa κ  lambda λ  mu μ  nu ν  xi ξ  pi π  varpi ϖ  rho ρ  varrho ϱ  sigma σ  varsigma ς  tau τ
-    upsilon υ  phi ϕ  varphi φ  chi χ  psi ψ  omega ω  Gamma Γ  Delta Δ  Theta Θ  Lambda Λ  Xi Ξ  Pi Π
-    Sigma Σ  Upsilon Υ  Phi Φ  Psi Ψ  Omega Ω  sum ∑  prod ∏  coprod ∐  int ∫  iint ∬  iiint ∭  oint ∮
-    bigcup ⋃  bigcap ⋂  infty ∞  partial ∂  nabla ∇  times ×  cdot ·  div ÷  bullet •  circ ∘  ast ∗  star ⋆
-    odot ⊙  oplus ⊕  otimes ⊗  cup ∪  cap ∩  emptyset ∅  varnothing ∅  forall ∀  exists ∃  nexists ∄
-    ldots …  dots …  cdots ⋯  vdots ⋮  ddots ⋱  prime ′  ell ℓ  langle ⟨  rangle ⟩  lfloor ⌊  rfloor ⌋
-    lceil ⌈  rceil ⌉  vert |  lvert |  rvert |  Vert ‖  lVert ‖  rVert ‖  setminus ∖  backslash \  land ∧
-    wedge ∧  lor ∨  vee ∨  neg ¬  lnot ¬  Re ℜ  Im ℑ  aleph ℵ  hbar ℏ  angle ∠  dagger †  top ⊤  bot ⊥
-    square □  therefore ∴  because ∵  lbrace {  rbrace }  colon :
+    kappa κ  lambda λ  mu μ  nu ν  xi ξ  pi π  varpi ϖ  rho ρ  varrho ϱ  sigma σ  varsigma ς  tau τ  upsilon υ
+    phi ϕ  varphi φ  chi χ  psi ψ  omega ω  Gamma Γ  Delta Δ  Theta Θ  Lambda Λ  Xi Ξ  Pi Π  Sigma Σ  Upsilon Υ
+    Phi Φ  Psi Ψ  Omega Ω  sum ∑  prod ∏  coprod ∐  int ∫  iint ∬  iiint ∭  oint ∮  bigcup ⋃  bigcap ⋂  infty ∞
+    partial ∂  nabla ∇  bullet •  circ ∘  odot ⊙  emptyset ∅  varnothing ∅  forall ∀  exists ∃  nexists ∄
+    ldots …  dots …  cdots ⋯  vdots ⋮  ddots ⋱  prime ′  ell ℓ  langle ⟨  rangle ⟩  lfloor ⌊  rfloor ⌋  lceil ⌈
+    rceil ⌉  vert |  lvert |  rvert |  Vert ‖  lVert ‖  rVert ‖  backslash \  neg ¬  lnot ¬  Re ℜ  Im ℑ  aleph ℵ
+    hbar ℏ  angle ∠  dagger †  top ⊤  bot ⊥  square □  therefore ∴  because ∵  lbrace {  rbrace }  colon :
 """)
 _RELATIONS = _pairs("""
     pm ±  mp ∓  le ≤  leq ≤  leqq ≤  leqslant ≤  ge ≥  geq ≥  geqq ≥  geqslant ≥  lt <  gt >  ne ≠  neq ≠
-    approx ≈  sim ∼  simeq ≃  cong ≅  equiv ≡  triangleq ≜  propto ∝  in ∈  notin ∉  ni ∋  subset ⊂
-    subseteq ⊆  supset ⊃  supseteq ⊇  to →  rightarrow →  longrightarrow ⟶  leftarrow ←  gets ←
-    leftrightarrow ↔  Rightarrow ⇒  Longrightarrow ⟹  implies ⟹  Leftrightarrow ⇔  Longleftrightarrow ⟺
-    iff ⟺  mapsto ↦  mid |  parallel ∥  ll ≪  gg ≫  perp ⊥  prec ≺  preceq ⪯  succ ≻  succeq ⪰  models ⊨
-    vdash ⊢
-""")  # written with blanks around them
+    approx ≈  sim ∼  simeq ≃  cong ≅  equiv ≡  triangleq ≜  propto ∝  in ∈  notin ∉  ni ∋  subset ⊂  subseteq ⊆
+    supset ⊃  supseteq ⊇  to →  rightarrow →  longrightarrow ⟶  leftarrow ←  gets ←  leftrightarrow ↔
+    Rightarrow ⇒  Longrightarrow ⟹  implies ⟹  Leftrightarrow ⇔  Longleftrightarrow ⟺  iff ⟺  mapsto ↦  mid |
+    parallel ∥  ll ≪  gg ≫  perp ⊥  prec ≺  preceq ⪯  succ ≻  succeq ⪰  models ⊨  vdash ⊢  times ×  cdot ·
+    div ÷  ast ∗  star ⋆  oplus ⊕  otimes ⊗  cup ∪  cap ∩  setminus ∖  land ∧  wedge ∧  lor ∨  vee ∨
+""")  # and operators between two terms: with blanks around them
 _ACCENTS = {
     "bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303",
     "widetilde": "\u0303", "vec": "\u20d7", "overrightarrow": "\u20d7", "dot": "\u0307", "ddot": "\u0308",
@@ -188,4 +186,4 @@ class _Writer:
 
 
 def _grouped(text: str) -> str:
-    return text if re.fullmatch(r"\w*|.", text) else f"({text.strip()})"
+    return text if re.fullmatch(r"\w*|.|\w*\([^()]*\)", text) else f"({text.strip()})"

@@ -18,6 +18,7 @@ from lmm_core.markdown.formulas import readable_math
         (r"\lim_{n \to \infty} \log_2 x \leqslant 90^\circ", "lim_(n → ∞) log₂ x ≤ 90°"),
         (r"\left\{\begin{array}{ll} 1, & x > 0 \\ 0, & x \le 0 \end{array}\right.", "{ 1, x > 0 0, x ≤ 0"),
         (r"\sqrt[3]{x} \sqrt[n]{x + 1} \unknown{y}", "³√x ⁿ√(x + 1) unknown y"),
+        (r"\frac{\Pr(A\cap B)}{\Pr(B)} \cdot n^{k(i)}", "Pr(A ∩ B)/Pr(B) · n^k(i)"),
         ("f'(x) = A[1]", "f′(x) = A[1]"),
     ],
 )

@@ -19,7 +19,8 @@ A formula was the solution of @student1908 [see @fisher1935, p. 3].[^note] The *
 
 Three things can be read from it. The standard error is smaller in larger samples. It has a name of its own.
 
-It is computed from the sample.
+1. It is computed from the sample.
+2. It is small.
 
 ```python
 print(standard_error([1, 2, 3]))

@@ -39,8 +39,8 @@ _SENTENCE_END = re.compile(
 )
 _WIDE_END = re.compile(r"([。！？][”’」』）]?)(?=[^\s。！？”’」』）])")
 _ABBREVIATION = re.compile(
-    r"\b(?:[A-Za-z]|e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B)\.$"
-)
+    r"(?:^\d{1,3}|\b(?:[A-Za-z]|e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B))\.$"
+)  # or the number of an item
 
 
 # First words of sentences that need the previous one
