@@ -15,12 +15,12 @@ from ..markdown.blocks import Block, HeaderBlock, MetadataBlock, TextBlock, head
 from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
-from ..quarto.ask_box.material import RUN, PageConditions
 from ..scan.check.document import CheckedDocument
+from ..scan.documents.conditions import RUN, visible_blocks
 from ..scan.knit import knit
 from ..settings.project import Project
 from ..settings.quarto_inputs import INCLUDE, named_in
-from ..settings.quarto_project import active_profiles, as_list, folder_settings, merged, page_rules, page_settings
+from ..settings.quarto_project import as_list, folder_settings, merged, page_rules, page_settings
 
 _CELL = re.compile(r"^([ \t]*(?:`{3,}|~{3,}))[ \t]*\{([A-Za-z][\w-]*)[^{}\n]*\}", re.M)
 _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
@@ -51,12 +51,9 @@ def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], 
     _check_metadata(blocks)
     header = header_content(blocks)
     metadata = page_settings(path, header, settings)
-    conditions = PageConditions(frozenset(active_profiles()), metadata, path.suffix.lower() in RUN)
     visible = [
-        replace(block, source=_plain_cells(conditions.visible_text(block.source)))
-        if isinstance(block, TextBlock)
-        else block
-        for block in blocks
+        replace(block, source=_plain_cells(block.source)) if isinstance(block, TextBlock) else block
+        for block in visible_blocks(blocks, path, metadata)
     ]
     published = knit(visible, page_rules(path, header, project.rules), located)
     published = [block for block in published if isinstance(block, HeaderBlock) or not isinstance(block, MetadataBlock)]

@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, QuartoError
 from ..files.walk import name_from
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
@@ -23,11 +23,12 @@ from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
 from ..scan.check.mistakes import report_mistakes
+from ..scan.documents.conditions import visible_blocks
 from ..scan.documents.document import docid_in, docid_of, project_of, reporting
 from ..scan.header import report_errors
 from ..settings.models import Models
 from ..settings.project import Project, for_document, project_from
-from ..settings.quarto_project import quarto_language
+from ..settings.quarto_project import page_settings, quarto_language, read_project
 from ..settings.tables import SplitOpts
 from ..store.vector_store import ScoredPoint
 from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks
@@ -211,8 +212,10 @@ def encode_document(
     encoding, embedder = (encoder.encoding, encoder.embedder) if encoder is not None else (None, None)
     docid, source = docid_of(file.path), name_from(own.root, file.path)
     try:
+        metadata = page_settings(file.path, header_content(blocks), read_project(own.root))
+        blocks = visible_blocks(blocks, file.path, metadata, lines=True)
         return blocklist_encode(blocks, own, located, encoding=encoding, docid=docid, source=source, embedder=embedder)
-    except ConfigError as error:
+    except (ConfigError, QuartoError) as error:
         located.error(str(error), 1)
         return None
 

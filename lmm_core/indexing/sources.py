@@ -20,7 +20,7 @@ from ..markdown.visibility import KnitRules
 from ..scan.documents.document import reporting
 from ..settings.models import Models
 from ..settings.project import Project
-from ..settings.quarto_project import quarto_language
+from ..settings.quarto_project import active_profiles, mapping_in, quarto_language, quarto_settings
 from .encoding import VERSION, Encoder
 from .records import BEGUN, FileRecord
 
@@ -102,7 +102,8 @@ def _settings_of(project: Project, encoder: Encoder) -> bytes:
     split = {key: value for key, value in asdict(project.split).items() if key != "rules"}
     language = project.embeddings.language or quarto_language(project.root)
     annotations = [project.embeddings.annotations, project.embeddings.own_annotations]
-    settings = [split, annotations, rules, VERSION, language, encoder.identity(), RECORDED]
+    shown = [mapping_in(quarto_settings(project.root), "execute"), active_profiles()]
+    settings = [split, annotations, rules, VERSION, language, shown, encoder.identity(), RECORDED]
     return json.dumps(settings, default=str, sort_keys=True).encode()
 
 

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Mapping
 from ..logging import printable
 from ..markdown.formulas import readable_math
 from ..markdown.regions import split_fences, without_comments
+from ..scan.documents.conditions import CELL_OPTION
 from ..scan.knit import LEFT_OUT, is_cross_reference
 from .items import join_blank_lines, without_fences
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
 _FENCE_OPEN = re.compile(r"[ \t]*(`{3,}|~{3,})")
-CELL_OPTION = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[ \t]?(.*)\n?", re.M)
 _LINE = re.compile(r"^(?=[^\n])", re.M)
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")

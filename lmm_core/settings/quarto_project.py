@@ -49,12 +49,17 @@ def read_project(folder: Path) -> dict[str, Any]:
     return of_pages | {key: settings[key] for key in _OF_PROJECT if key in settings}
 
 
+def quarto_settings(folder: Path) -> dict[str, Any]:
+    """Return `read_project`, or {} if it cannot be read."""
+    try:
+        return read_project(folder)
+    except QuartoError:  # reported on a full read
+        return {}
+
+
 def quarto_language(folder: Path) -> str:
     """Return the `lang` of a folder's Quarto project, or ""."""
-    try:
-        return str(read_project(folder).get("lang") or "")
-    except QuartoError:  # reported on a full read
-        return ""
+    return str(quarto_settings(folder).get("lang") or "")
 
 
 def with_quarto_rules(project: Project, folder: Path | None = None) -> Project:

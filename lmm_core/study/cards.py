@@ -21,8 +21,9 @@ from ..markdown.regions import split_fences
 from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.stemming import Stemmer
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, type_of, without_fences
-from ..retrieve.plain_text import CELL_OPTION, plain_title
+from ..retrieve.plain_text import plain_title
 from ..retrieve.ranking.words import asked_words
+from ..scan.documents.conditions import CELL_OPTION
 from ..scan.knit import slug
 
 MOST_WORDS = 60

@@ -140,6 +140,16 @@ def model(monkeypatch):
         yield server
 
 
+def test_what_a_page_hides_is_not_in_its_index():
+    write("a.qmd", "# A\n\n```{r, include=FALSE}\nhidden()\n```\n\nIt is `r x`.\n\n```{r}\nshown()\n```\n")
+    lmm("index a.qmd")
+    (chunk,) = stored().values()
+    assert (chunk["page_content"], chunk["line_start"]) == ("It is […].\n\n```{r}\nshown()\n```", 7)
+    write("_quarto.yml", "execute: {echo: false}\n")
+    lmm("index a.qmd")
+    assert [chunk["page_content"] for chunk in stored().values()] == ["It is […]."]
+
+
 def test_annotating_when_it_is_asked_for_also_where_the_file_is_indexed(model):
     write("notes.md", document("alpha", "beta"))
     counts("notes.md")

@@ -50,7 +50,7 @@ def times(project):
 
 
 def indexed(project):
-    done = subprocess.run(["lmm", "search", "text paragraph mean exercise", "-k", "50", "--json"], cwd=project,
+    done = subprocess.run(["lmm", "search", "preface paragraph visible", "-k", "50", "--json"], cwd=project,
                           capture_output=True, text=True)  # fmt: skip
     return {point["docid"] for point in json.loads(done.stdout or "[]")}
 
