@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ...files.marked import check_inside
+from ...files.writing import create_file
+from ...installation import link_pandoc, packaged_pandoc, pandoc_command
 from ...logging import counted, say
 from ...markdown.files import project_root
+from ...models.prompts import KNOWN, KnownPrompt, as_written
 from ...settings.tables import CONFIG_NAME
 from ..arguments import json_option, project_at
 from ..reports import print_json
 
 if TYPE_CHECKING:
-    from ...models.prompts import KnownPrompt
     from ..doctor import MachineFinding
 
 PROMPTS = "_prompts"  # ignored by our search for documents and by Quarto
@@ -50,7 +52,6 @@ def doctor(as_json: bool, online: bool, link: bool) -> None:
 
 
 def _link_pandoc() -> None:
-    from ...installation import link_pandoc, packaged_pandoc, pandoc_command
     from ..doctor import path_command
 
     if (program := packaged_pandoc()) is None:
@@ -144,8 +145,6 @@ def prompts(name: str | None, begin: bool, as_json: bool) -> None:
 
 
 def _list_prompts(as_json: bool) -> None:
-    from ...models.prompts import KNOWN
-
     own = project_at(None).templates
     rows = [
         {"name": prompt.name, "purpose": prompt.purpose, "fields": dict(prompt.fields), "needed": prompt.needed,
@@ -161,16 +160,12 @@ def _list_prompts(as_json: bool) -> None:
 
 
 def _show_prompt(name: str) -> None:
-    from ...models.prompts import as_written
-
     prompt = _known_prompt(name)
     own = project_at(None).templates.get(name)
     say(f"{as_written(own) if own else prompt.text}")
 
 
 def _begin_prompt(name: str) -> None:
-    from ...files.writing import create_file
-
     prompt, root = _known_prompt(name), project_root(Path.cwd() / "-")
     file = root / PROMPTS / f"{name}.md"
     try:
@@ -185,8 +180,6 @@ def _begin_prompt(name: str) -> None:
 
 
 def _known_prompt(name: str) -> KnownPrompt:
-    from ...models.prompts import KNOWN
-
     if name not in KNOWN:
         raise click.UsageError(f"there is no prompt {name!r}; there are {', '.join(KNOWN)}")
     return KNOWN[name]
