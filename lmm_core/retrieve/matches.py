@@ -13,7 +13,7 @@ from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.words import find_words
 from .context import CitedSource, cited_source
 from .items import may_be_shown
-from .plain_text import escape, in_unicode, link_labels, plain_text
+from .plain_text import escape, in_unicode, link_labels, plain_text, plain_title
 from .search import Retrieval
 
 SECTIONS = 3
@@ -55,8 +55,10 @@ class _Excerpts:
         self.retrieval, self.index = retrieval, retrieval.lexical
         self.asked = self.index.meant(retrieval.text)
         self.meant = set().union(*self.asked)
-        self.references = {label: f"“{title}”" for label, title in retrieval.material.titles.items()}
-        self._links: dict[str, set[str]] = {}  # labels, by document
+        titles = {label: plain_title(title) for label, title in retrieval.material.titles.items()}
+        self.references = {label: f"“{title}”" for label, title in titles.items()}
+        texts = (passage.text for passage in retrieval.material.passages.values())
+        self.links = set(map(str.casefold, titles.values())).union(*map(link_labels, texts))  # Pandoc links titles, too
 
     def first(self, passages: Sequence[Passage]) -> CitedSource | None:
         """Return an excerpt of the first passage with text as a source, None for images alone and the like."""
@@ -67,20 +69,12 @@ class _Excerpts:
         return None
 
     def _parts(self, passage: Passage) -> list[_Part]:
-        lines = in_unicode(plain_text(passage.text, self.references, self._links_of(passage))).split("\n")
+        lines = in_unicode(plain_text(passage.text, self.references, self.links)).split("\n")
         parts = []
         for sign, group in groupby(filter(str.strip, lines), key=_sign_of):
             own = list(group)
             parts += [_Part(True, tuple(own))] if sign else [_Part(False, tuple(split_sentences(line))) for line in own]
         return parts
-
-    def _links_of(self, passage: Passage) -> set[str]:
-        """Return the labels of the links that a passage's document defines."""
-        if passage.docid not in self._links:
-            document = self.retrieval.material.sections.get((passage.docid, ""))
-            passages = document.all_passages() if document else [passage]
-            self._links[passage.docid] = set().union(*(link_labels(other.text) for other in passages))
-        return self._links[passage.docid]
 
     def _excerpt(self, passage: Passage) -> list[_Part]:
         """Return the best sentence, the one it needs, and the code after it."""

@@ -21,7 +21,7 @@ from ..markdown.regions import split_fences
 from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.stemming import Stemmer
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, type_of, without_fences
-from ..retrieve.plain_text import plain_title
+from ..retrieve.plain_text import plain_title, titles_path
 from ..retrieve.ranking.words import asked_words
 from ..scan.documents.conditions import CELL_OPTION
 from ..scan.knit import slug
@@ -191,7 +191,7 @@ def _of_item(item: TypedPart) -> tuple[_Key, Card]:
         return _card(item.type, name, (front, beginning(text)), item.section, item.passages)
     named = item.title and not item.text.lstrip().startswith(("**", "__"))
     front = f"**{item.title}**\n\n{text}" if named else text
-    where = " > ".join(map(plain_title, item.section.titles))
+    where = titles_path(item.section.titles)
     no_solution = f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
     back = without_options(item.solution) or no_solution
     return _card(item.type, name, (front, back), item.section, item.passages)

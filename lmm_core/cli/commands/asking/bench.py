@@ -12,6 +12,7 @@ from ....errors import QuestionsError
 from ....indexing.encoding import EncodingModel
 from ....indexing.passages import Section
 from ....logging import counted, say
+from ....retrieve.plain_text import titles_path
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
@@ -132,14 +133,14 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
 
 def _print_section(section: Section, missed: Sequence[QuestionResult], project: Project) -> None:
     say(f"\n{shorten(project.root / section.source)}:{section.line_start}  ", nl=False)
-    say(" > ".join(section.titles), style="bold")
+    say(titles_path(section.titles), style="bold")
     for result in missed:
         origin = f" ({result.labelled.place})" if result.labelled.place else ""
         say(f"    {result.labelled.question}{origin}")
         place = f"not among {DEPTH} hits" if result.rank is None else f"hit {result.rank}"
         if result.first is not None:
             first = f"{shorten(project.root / result.first.source)}:{result.first.line_start}"
-            place += f"; first is {first}  {' > '.join(result.first.titles)}"
+            place += f"; first is {first}  {titles_path(result.first.titles)}"
         say(f"      {place}")
 
 

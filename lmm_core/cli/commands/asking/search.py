@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -65,15 +64,11 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     text = _plain(payload.get(PASSAGE)) or _plain(payload.get("page_content"))
     say(one_line(titles_path(payload.get("titles") or []) or source), nl=False, style="bold")
     say(one_line(badge))
-    place = f"{shorten(project.root / source)}:{payload.get('line_start')}-{payload.get('line_end')}"
-    for line in [f"{one_line(place)}{_page(payload)}", *wrap(beginning(text, SNIPPET)), ""]:
+    page = f" (page {page_in(payload)})" if page_in(payload) else ""
+    place = f"{shorten(project.root / source)}:{payload.get('line_start')}-{payload.get('line_end')}{page}"
+    for line in [one_line(place), *wrap(beginning(text, SNIPPET)), ""]:
         say(f"    {line}".rstrip())
 
 
 def _plain(markdown: Any) -> str:
     return in_unicode(plain_text(str(markdown or "")))
-
-
-def _page(payload: Mapping[str, Any]) -> str:
-    page = page_in(payload)
-    return f" (page {page})" if page else ""
