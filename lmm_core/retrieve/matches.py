@@ -13,7 +13,7 @@ from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.words import find_words
 from .context import CitedSource, cited_source
 from .items import may_be_shown
-from .plain_text import escape, in_unicode, link_labels, plain_text, plain_title
+from .plain_text import escape, in_unicode, labels_in, plain_text
 from .search import Retrieval
 
 SECTIONS = 3
@@ -55,10 +55,7 @@ class _Excerpts:
         self.retrieval, self.index = retrieval, retrieval.lexical
         self.asked = self.index.meant(retrieval.text)
         self.meant = set().union(*self.asked)
-        titles = {label: plain_title(title) for label, title in retrieval.material.titles.items()}
-        self.references = {label: f"“{title}”" for label, title in titles.items()}
-        texts = (passage.text for passage in retrieval.material.passages.values())
-        self.links = set(map(str.casefold, titles.values())).union(*map(link_labels, texts))  # Pandoc links titles, too
+        self.references, self.links = labels_in(retrieval.material)
 
     def first(self, passages: Sequence[Passage]) -> CitedSource | None:
         """Return an excerpt of the first passage with text as a source, None for images alone and the like."""

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
+from ..indexing.passages import Material
 from ..logging import printable
 from ..markdown.formulas import readable_math
 from ..markdown.regions import split_fences, without_comments
@@ -165,6 +166,14 @@ def _open_fence(fence: str, line: str, opening: re.Match[str] | None) -> str:
 def link_labels(markdown: str) -> set[str]:
     """Return the labels that a text defines as links, without case and ticks."""
     return {label.casefold().replace("`", "") for label in _DEFINED.findall(markdown)} if "]:" in markdown else set()
+
+
+def labels_in(material: Material) -> tuple[dict[str, str], set[str]]:
+    """Return what is shown for the sections' labels, and the labels of links, which include titles as in Pandoc."""
+    titles = {label: plain_title(title) for label, title in material.titles.items()}
+    links = set(map(str.casefold, titles.values()))
+    links.update(*(link_labels(passage.text) for passage in material.passages.values()))
+    return {label: f"“{title}”" for label, title in titles.items()}, links
 
 
 def _paragraphs(text: str) -> str:

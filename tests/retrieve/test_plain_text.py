@@ -3,7 +3,8 @@
 import pytest
 
 from lmm_core.quarto.ask_box.box import read_page
-from lmm_core.retrieve.plain_text import in_unicode, link_labels, plain_line, plain_text, titles_path
+from lmm_core.retrieve.plain_text import in_unicode, labels_in, link_labels, plain_line, plain_text, titles_path
+from tests.retrieve.materials import material
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
 data-cites="gelman2007">Gelman and Hill (<a href="#ref" role="doc-biblioref">2007</a>)</span> and others <span
@@ -58,3 +59,5 @@ def test_formulas_are_in_the_data_in_unicode_and_in_tex():
 def test_a_link_of_a_document_is_known_by_its_label():
     labels = link_labels("See.\n\n  [The package]: https://example.org\n[^1]: A note.\n")
     assert plain_text("In [the\npackage] and [sic].", links=labels) == "In the package and [sic]."
+    words, labels = labels_in(material("# *A* mean {#sec-a}\n\nSee.\n\n[sic]: https://example.org\n"))
+    assert plain_text("As @sec-a, [a mean] and [sic] say.", words, labels) == "As “A mean”, a mean and sic say."

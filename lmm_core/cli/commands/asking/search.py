@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping
 
 import click
 
 from ....indexing.collection import afind_documents, chunks_for
-from ....indexing.passages import page_in
+from ....indexing.passages import Material, page_in
 from ....logging import one_line, say
 from ....retrieve.library import Library
-from ....retrieve.plain_text import in_unicode, plain_text, titles_path
+from ....retrieve.plain_text import in_unicode, labels_in, plain_text, titles_path
 from ....retrieve.search import PASSAGE, search_points
 from ....settings.models import Models
 from ....settings.project import Project
@@ -35,40 +35,36 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
         raise click.UsageError("The query is empty: say what to look for.")
     project = searched_project()
 
-    async def work(library: Library) -> list[ScoredPoint]:
+    async def work(library: Library) -> tuple[list[ScoredPoint], Material]:
         most = limit or 6
         for names in (await library.words()).synonyms.used(query):
             say(f"searching also for other names: {one_line(str(names))}", err=True)
         points = await search_points(library, query, chunks_for(most) if group else most, warn, type, under)
-        return (
-            await afind_documents(library.store, project.database.companion_collection, points, most)
-            if group
-            else points
-        )
+        if group:
+            points = await afind_documents(library.store, project.database.companion_collection, points, most)
+        return points, await library.documents(str(point.payload.get("docid", "")) for point in points)
 
-    points = with_library(project, Models(warn=warn), work)
+    points, material = with_library(project, Models(warn=warn), work)
     if not points:
         say(one_line(f"nothing found for {query!r}{f' under {under}' if under else ''}"), err=True)
     if as_json:
         print_json([{"id": point.id, "score": point.score, **point.payload} for point in points])
     else:
+        labels = labels_in(material)
         for point in points:
-            _print_point(point, project)
+            _print_point(point, project, *labels)
 
 
-def _print_point(point: ScoredPoint, project: Project) -> None:
+def _print_point(point: ScoredPoint, project: Project, words: Mapping[str, str], links: Collection[str]) -> None:
     payload = point.payload
     source = str(payload.get("source", ""))
     type = payload.get("type")
     badge = f" [{type if isinstance(type, str) else ', '.join(type)}]" if type else ""
-    text = _plain(payload.get(PASSAGE)) or _plain(payload.get("page_content"))
+    texts = (str(payload.get(key) or "") for key in (PASSAGE, "page_content"))
+    text = next(filter(None, (in_unicode(plain_text(text, words, links)) for text in texts)), "")
     say(one_line(titles_path(payload.get("titles") or []) or source), nl=False, style="bold")
     say(one_line(badge))
     page = f" (page {page_in(payload)})" if page_in(payload) else ""
     place = f"{shorten(project.root / source)}:{payload.get('line_start')}-{payload.get('line_end')}{page}"
     for line in [one_line(place), *wrap(beginning(text, SNIPPET)), ""]:
         say(f"    {line}".rstrip())
-
-
-def _plain(markdown: Any) -> str:
-    return in_unicode(plain_text(str(markdown or "")))
