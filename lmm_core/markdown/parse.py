@@ -64,10 +64,12 @@ _CAPTION = re.compile(r"[ ]{0,3}(?:[Tt]able)?:[ \t]")
 _TABLE = re.compile(r"^[ \t]*[|+]?[ \t]*[:=]?-[-|+:= \t]*\r?$", re.M)  # a line of dashes in a table
 _TABLE_START = re.compile(r"[ ]{0,3}(?:[|+]|-{2}|[^\n|]*\||[^\n]+\n[ ]{0,3}-{2,}[ -]*\r?(?:\n|\Z))")
 _MULTILINE = re.compile(  # a table with blank lines between its rows
-    r"(?:[ ]*-{3,}[ ]*\r?\n(?:[ \t]*[^\s-][^\n]*\n)+)?[ ]*-{2,}(?:[ ]+-+)+[ ]*\r?\n(?![ \t]*\r?\n)"
+    r"(?:[ ]{0,3}-{3,}[ ]*\r?\n(?:[ \t]*[^\s-][^\n]*\n)+)?[ ]{0,3}-{2,}(?:[ ]+-+)+[ ]*\r?\n(?![ \t]*\r?\n)"
 )
-_MULTILINE_END = re.compile(  # or a heading, before which there is none
-    r"\n(?:[ ]*-{3}[ -]*(?=\r?\n[ \t]*\r?(?:\n|\Z)|\r?\n?\Z)|(?P<heading>[ \t]*\r?\n#{1,6}[ \t]))"
+_MULTILINE_END = re.compile(  # or what no table holds: code, math, divs, comments, headings, metadata blocks
+    r"\n(?:[ ]{0,3}-{3}[ -]*(?=\r?\n[ \t]*\r?(?:\n|\Z)|\r?\n?\Z)"
+    r"|(?P<other>[ \t]*(?:`{3}|~{3}|\$\$|\\begin|:{3}|<)"
+    r"|[ \t]*\r?\n(?:#{1,6}[ \t]|---(?:[ \t]|\r?\n(?![ \t]*\r?\n)))))"
 )
 _MAY_GO_ON = re.compile(r"[ \t:~*+(@#\d-]|[A-Za-z]+[.)]|[Tt]able:")  # fast rejection
 
@@ -271,7 +273,7 @@ class _Parser:
             return pos
         if self._table_end[0] < head.end():  # else found from an earlier table
             end = _MULTILINE_END.search(self.text, head.end() - 1)
-            self._table_end = (end.start() + 1, not end["heading"]) if end else (self.size, False)
+            self._table_end = (end.start() + 1, not end["other"]) if end else (self.size, False)
         return self._table_end[0] if self._table_end[1] else pos
 
     def _definition_under(self, pos: int) -> int:

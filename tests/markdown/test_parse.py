@@ -93,6 +93,12 @@ def test_headings(text, expected):
     assert kinds(text) == expected
 
 
+@pytest.mark.parametrize("block", ["::: lmm\n``` yaml\nx: 1\n```\n:::", "---\nx: 1\n---", "<!-- lmm\nx: 1\n-->"])
+def test_a_table_ends_before_a_metadata_block(block):
+    assert kinds("--- ---\na   b\n\nc   d\n--- ---\n\ntext\n") == "text text"
+    assert kinds(f"--- ---\na   b\n\n{block}\n\ntext\n\n---\n") == "text meta text text"
+
+
 @pytest.mark.parametrize(
     ("source", "title"),
     [
