@@ -29,7 +29,22 @@ def run_filter(name: str, work: Work) -> int:
     if os.environ.get("LMM_INNER"):  # an inner run, see `run_pandoc`
         sys.stdout.buffer.write(data)
         return 0
-    sys.setrecursionlimit(10_000)  # JSON and panflute are recursive
+    import threading
+
+    # JSON and panflute are recursive: deeply nested documents exceed the main thread's stack
+    sys.setrecursionlimit(1_000_000)
+    threading.stack_size(512 << 20)
+    status: list[int] = []
+    thread = threading.Thread(target=lambda: status.append(_run(name, work, data)))
+    try:
+        thread.start()
+    except RuntimeError:  # no stack of this size
+        return _run(name, work, data)
+    thread.join()
+    return status[0] if status else 1
+
+
+def _run(name: str, work: Work, data: bytes) -> int:
     import json
 
     from lmm_core.errors import LmmError

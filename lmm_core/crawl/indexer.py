@@ -100,7 +100,7 @@ async def index_folder(
         raise CrawlError(str(error)) from error
     except OSError as error:
         where = error.filename or database.folder(name)
-        raise CrawlError(f"{where}: {error.strerror or error}. Run this again: what was done is kept.") from error
+        raise CrawlError(f"{where}: {error.strerror or error}. What was done before is kept.") from error
     finally:
         if store is not None:
             await asyncio.to_thread(store.close)

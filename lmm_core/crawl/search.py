@@ -195,4 +195,5 @@ def beginning_of(text: str, most_characters: int = SHOWN) -> str:
     text = text.strip()
     if len(text) <= most_characters:
         return text
-    return text[:most_characters].rsplit(maxsplit=1)[0] + " …"
+    end = max(text.rfind(space, most_characters // 2, most_characters) for space in " \n\t")  # some scripts have none
+    return text[: end if end > 0 else most_characters].rstrip() + " …"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -118,10 +118,6 @@ async def make_overview(
             Comment(quoted_line(turn.comment, LONGEST), turn.thumb) for turn in reversed(turns) if turn.comment.strip()
         ),
     )
-
-
-def _comments(turns: Sequence[RecordedTurn]) -> Iterator[Comment]:
-    return (Comment(quoted_line(turn.comment, LONGEST), turn.thumb) for turn in reversed(turns) if turn.comment.strip())
 
 
 def _title(section: Section) -> str:
