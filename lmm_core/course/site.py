@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, SUFFIXES, is_document, is_inside
+from ..indexing.documents import language_of
 from ..installation import packaged_pandoc
 from ..logging import LoggerBase, Progress, in_file
 from ..quarto.after_render import shown_pages, write_site_box
@@ -244,7 +245,9 @@ def write_site(
     project = with_quarto_rules(load_project(folder / "-"))
     page_paths = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(page_paths, project, folder, "book" in settings)
-    language = str(settings.get("lang") or "en")
+    named = (language_of(page.blocks, project.embeddings.language) for page in documents)
+    language = str(settings.get("lang") or next(filter(None, named), "en"))
+    settings = {**settings, "lang": language}
     options = _site_options(project, folder, output, logger)
     sources = {entry.page: entry.source for entry in contents if entry.source}
     texts = _read_texts(contents, project, settings, logger)

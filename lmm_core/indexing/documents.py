@@ -126,8 +126,9 @@ def encode_passages(
     """Return only the chunks of `blocklist_encode`, under the headings that Pandoc sees."""
     header = header_content(blocks)
     split = transform(blocks, _split_options_of(header, project), logger=logger).blocks
-    docid = docid_in(header) or docid
-    return make_chunks(split, _plain_encoding(project), _annotation_model(project), docid, source, project.rules)
+    docid, language = docid_in(header) or docid, language_of(blocks, project.embeddings.language)
+    encoding, model = _plain_encoding(project), _annotation_model(project)
+    return make_chunks(split, encoding, model, docid, source, project.rules, language)
 
 
 def _plain_encoding(project: Project) -> EncodingModel:

@@ -167,15 +167,17 @@ class _Parser:
                 self.problems.append(Problem(line, NOT_CLOSED))
             return None
         body = (opening.end(), close.start() + 1)
-        if not _could_be_mapping(self.text[body[0] : min(body[1], body[0] + 2000)]):
+        is_header = start == 0
+        if not is_header and not _could_be_mapping(self.text[body[0] : min(body[1], body[0] + 2000)]):
             return None
         parsed = parse_metadata(self.text[body[0] : body[1]])
         if parsed.content is not None:
             return self._metadata(start, close.end(), line, body, parsed, "native")
-        if parsed.error and looks_like_key(self.text[body[0] : body[1]]):
+        lines = self.text[body[0] : body[1]].split("\n") if is_header else [self.text[body[0] : body[1]]]
+        if parsed.error and any(map(looks_like_key, lines)):
             return self._native_error(start, line, body, close.end(), parsed)
         tables = [] if parsed.error else listed_tables(self.text[body[0] : body[1]])
-        if tables and (start == 0 or is_metadata(tables)):
+        if tables and (is_header or is_metadata(tables)):
             return ErrorBlock(self._source(start, close.end()), line, mapping_to_paste(tables, "---"), line)
         return None
 

@@ -183,6 +183,13 @@ def test_notes_without_a_first_page_get_one():
     assert "data-lmm-ask" in first
 
 
+def test_the_site_speaks_the_language_of_the_notes():
+    write("a.md", "# Mitte\n\nDas arithmetische Mittel ist die Summe der Werte, geteilt durch die Anzahl der Werte.\n")
+    assert make_course().returncode == 0
+    assert all('<html lang="de"' in text(f"_site/{name}.html") for name in ("index", "a"))
+    assert '"language":"de"' in text("_site/lmm-ask/data.js")
+
+
 def test_head_and_foot_are_as_the_settings_say():
     settings = (
         '[site]\ntitle = "Means & ends"\nauthor = "A. <b>"\ndate = "May"\nfavicon = "icon.svg"\ncolor = "#7a1f5c"\n'

@@ -131,6 +131,7 @@ def test_heading_attributes():
         ("text\n\n---------\na    b\n---------\n", "text text"),
         ("::: lmmx\n```yaml\na: 1\n```\n:::\n", "text"),
         ("# h\n\n::: lmm\nprose\n:::\n", "#1 error"),
+        ("---\ntitle A\nknit: false\n---\n\ntext\n", "error text"),
         ("```\ncode\n```\n---\na: 1\n---\n", "text meta"),
     ],
 )

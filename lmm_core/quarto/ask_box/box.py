@@ -67,7 +67,7 @@ def write_box(
     present_pages = [page for page in pages if page.page in places]
     rows = read_rows(present_pages, texts, replace(project, rules=rules), settings, logger)
     left_out = fields_left_out(project.embeddings)
-    data = box_script(rows, str(settings.get("lang") or "en"), project.synonyms, left_out)
+    data = box_script(rows, str(settings.get("lang") or rows.language or "en"), project.synonyms, left_out)
     make_marked(output / ASK_FOLDER, BOX)
     files = {DATA: data, **box_files()}
     for name, content in files.items():
@@ -184,15 +184,18 @@ class BoxRows:
 
     documents: page and source
     sections: see `section_rows`
-    types: number of passages by type, including hidden ones"""
+    types: number of passages by type, including hidden ones
+    language: of the first document with one"""
 
     documents: list[list[str]] = field(default_factory=list)
     sections: list[list[Any]] = field(default_factory=list)
     types: Counter[str] = field(default_factory=Counter)
+    language: str = ""
 
     def add(self, document: Section, name: str, source: str, page: PageText) -> None:
         self.sections += section_rows(document, page, len(self.documents))
         self.documents.append([name, source])
+        self.language = self.language or document.language
 
 
 def read_rows(

@@ -23,7 +23,9 @@ _YAML = r"\n[ \t>]*(?P<fence>`{3,}|~{3,})[ \t]*(?:ya?ml|\{[ \t]*\.ya?ml[ \t]*\})
 _RULE = re.compile(
     r"(?:(?P<sign>[-*_=~+\u2010-\u2015\u2212])(?P=sign)*|[-*_](?:[ \t][-*_])+|[-\u2010-\u2015]+|\.\.\.)$"
 )
-_KEY_SIGN = re.compile(r"^(\s*~{0,2}[\w-]+)(?:=?:|[ \t]*=)[ \t]*", re.M)
+_KEY_SIGN = re.compile(rf"^(\s*~{{0,2}}(?:[\w-]+(?=[ \t]*[:=;])|{_KEYS}(?=[ \t])))(?:=?:|[ \t]*[=;]|[ \t])[ \t]*", re.M)
+_NO_COLON = r"[ \t]+[\w-]+[ \t]*\r?(?=\n[ \t>]*(?:---|\.\.\.))"  # `type exercise` above a line `---`
+_KEY_LINE = rf"\n[ \t>]*~?(?P<key>{_KEYS})(?:=?[ \t]*[:=;]|{_NO_COLON})"
 _CODE_SPAN = re.compile(r"(`+)[^`\n]*\1")
 _TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$", re.M)
 _LIKE_LMM = r"(?:(?i:lmm|llm|lm|lmmm|lrm)\b[ \t:]*)"
@@ -162,7 +164,7 @@ RULES = tuple(
         ("no-blank-line", "---", r"\n---[ \t]*\r?\n(?=[ \t]*\S)", _native_under_text, UNDER_TEXT),
         ("near-miss", "<!--", rf"<!---*[ \t]*(?P<name>{_LIKE_LMM})?", _comment, NO_COMMENT),
         ("near-miss", "ml", _YAML, _fence_with_keys, IN_FENCE),
-        ("near-miss", "", rf"\n[ \t>]*~?(?P<key>{_KEYS})=?[ \t]*[:=]", _keys_in_no_block, NO_BLOCK),
+        ("near-miss", "", _KEY_LINE, _keys_in_no_block, NO_BLOCK),
         ("no-block", "", r"\n[ ]{0,3}(?P<sign>[?+=]):(?:[ \t]+\S|[^\W\d_])", _is_asked, ASKED_NOWHERE),
     )
 )

@@ -121,6 +121,8 @@ KEYS_IN_NO_BLOCK = {
     "dashes of a word processor": ("\u2014\ntype: exercise\n\u2014", 6),
     "in a div": ("::: note\n ---\n type: exercise\n ---\n\nText.\n:::", 7),
     "directly under a text": ("Text.\n---\ntype: exercise\n---", 6),
+    "no colon": ("---\ntype exercise\n---", 6),
+    "a semicolon": ("---\nknit; false\n---", 6),
     "an equals sign": ("---\nnote = x\nfrozen = True\n---\n\nText.", 7),
     "a comment": ("<!--\ntype: [exercise, topic]\n-->", 5),
     "a code block": ("```yaml\ntype: exercise\n```", 5),
