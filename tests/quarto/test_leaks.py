@@ -295,14 +295,17 @@ def test_an_undecided_edit_and_a_broken_block():
     assert [leak.file.name for leak in leaks("site")] == ["new.txt", "yaml.txt"]
 
 
-def test_parts_that_look_like_solutions_are_told_where_nothing_is_marked():
+def test_published_parts_that_look_like_solutions_are_named():
     write("notes.md", "## Solution to exercise 3\n\n::: solution\n8\n:::\n\n## The solution of equations\n")
     write("site/page.html", "<p>Seven.</p>")
     done = run("lmm leak-check site notes.md")
     assert done.returncode == 0
     assert b"2 parts look like solutions and are published: notes.md:1, notes.md:3." in done.stderr
-    write("other.md", "::: exercise\nWhy would anybody count the umbrellas on a train?\n:::\n")
-    assert "look like solutions" not in run("lmm leak-check site notes.md other.md").stderr.decode()
+    write("notes.md", "::: exercise\n## Solution\n\nSeven umbrellas.\n:::\n\n::: solution\n8\n:::\n")
+    assert (
+        "1 part looks like a solution and is published: notes.md:7."
+        in run("lmm leak-check site notes.md").stderr.decode()
+    )
 
 
 def test_what_was_not_searched_is_said(monkeypatch):

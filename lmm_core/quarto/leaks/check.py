@@ -59,8 +59,7 @@ def look_for_leaks(
         logger.warning(f"{counted(pdfs, 'PDF file')} not searched: pdftotext is not on PATH. Install poppler-utils.")
     leaks = [*search.leaks, *(leak for folder in outputs for leak in search.unused_figures(folder, project))]
     passed_over = search.passed_over()
-    is_marked = search.secrets or any(document.secrets() for document in documents)
-    solutions = [] if is_marked else [*_solutions(own, project)]
+    solutions = [*_solutions(own, project)]
     return Findings(leaks, len(search.secrets) - passed_over, search.files, passed_over, search.unsearched, solutions)
 
 
@@ -68,7 +67,9 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
     for document in documents:
         path, root = document.path, project.root
         name = path.relative_to(root) if path.is_relative_to(root) else path
-        yield from (f"{name}:{line}" for line in find_solutions(document.text))
+        pieces = [secret.piece for secret in document.secrets()]
+        hidden = {piece.line + at for piece in pieces for at in range(piece.text.rstrip().count("\n") + 1)}
+        yield from (f"{name}:{line}" for line in find_solutions(document.text) if line not in hidden)
 
 
 class _LeakSearch:

@@ -42,7 +42,7 @@ class Findings:
 
     passed_over: number of parts too short or also published
     unsearched: number of unsupported files by type (`PDF`)
-    solutions: probable ones if nothing is hidden"""
+    solutions: places of published parts that look like some"""
 
     leaks: list[Leak] = field(default_factory=list)
     parts: int = 0
