@@ -34,7 +34,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.?!'’()/&])*")  # a line without markup
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?…])[\"”’»)\]\ue000]?\s+(?=\ue000?[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\u0400-\u042f\u0386-\u03ab\d])"
+    r"(?:(?<=[.!?…])|(?<=[.!?…][\"”’»)\]\ue000]))\s+(?=\ue000?[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\u0400-\u042f\u0386-\u03ab\d])"
     r"|(?<=[。！？])\s+|(?<=[。！？][”’」』）])\s+"
 )
 _WIDE_END = re.compile(r"([。！？][”’」』）]?)(?=[^\s。！？”’」』）])")
