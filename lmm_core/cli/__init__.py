@@ -45,7 +45,9 @@ class _WrongUsage(_Failure):
 
 @contextmanager
 def _errors_in_sentences() -> Iterator[None]:
-    """Convert errors to printable ones: ConfigError to wrong usage, our other errors and OSError to failures."""
+    """Convert errors to printable ones: ConfigError to wrong usage, our other errors and OSError to failures.
+
+    Ctrl-C exits with 130."""
     try:
         yield
     except ConfigError as error:
@@ -56,6 +58,9 @@ def _errors_in_sentences() -> Iterator[None]:
         if not error.filename:  # an output error, or `| head` has closed the pipe: see `main`
             raise
         raise _Failure(f"{error.filename}: {error.strerror}") from None
+    except KeyboardInterrupt:
+        say("Stopped. The work so far is kept: run the same command to continue.", err=True)
+        sys.exit(130)
     except click.ClickException as error:
         if (
             isinstance(error, _Failure) or type(error).__name__ == "NoArgsIsHelpError"

@@ -231,14 +231,10 @@ Result = TypeVar("Result")
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of a coroutine. Ctrl-C exits with 130."""
+    """Return the result of a coroutine."""
     import asyncio
 
-    try:
-        return asyncio.run(work)
-    except KeyboardInterrupt:
-        say("Stopped. The work so far is kept: run the same command to continue.", err=True)
-        sys.exit(130)
+    return asyncio.run(work)
 
 
 def with_library(project: Project, models: Models, work: Callable[[Library], Awaitable[Result]]) -> Result:

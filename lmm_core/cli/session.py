@@ -159,6 +159,4 @@ def is_done(work: Callable[[], object]) -> bool:
     except (click.UsageError, ConfigError) as error:  # a half-typed configuration, or a file being replaced
         say(str(error), err=True)
         return False
-    except SystemExit:  # Ctrl-C, already reported
-        raise KeyboardInterrupt from None
     return True

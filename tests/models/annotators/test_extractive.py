@@ -109,10 +109,10 @@ def test_a_summary_is_the_first_sentence_if_it_is_about_the_title():
         "The mean of a sample was proposed by @fisher1935 a century ago.",
     ],
 )
+def test_a_sentence_that_needs_what_is_left_out_is_no_summary(sentence):
+    assert summed_up(sentence, "Mean") == ""
+
+
 def test_a_sentence_keeps_the_sign_that_closes_it():
     text = "See the lecture (on the mean.) It is odd."
     assert split_sentences(text) == ["See the lecture (on the mean.)", "It is odd."]
-
-
-def test_a_sentence_that_needs_what_is_left_out_is_no_summary(sentence):
-    assert summed_up(sentence, "Mean") == ""
