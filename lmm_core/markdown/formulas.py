@@ -83,7 +83,7 @@ class _Writer:
         while self._at < len(self._tokens):  # an unmatched closing brace
             self._at += 1
             text += self._group()
-        return " ".join(text.split())
+        return re.sub(r" (?=[.,;]$)", "", " ".join(text.split()))
 
     def _group(self) -> str:
         parts: list[str] = []
