@@ -138,7 +138,7 @@ _SOLUTION = re.compile(
 def find_solutions(text: str) -> Iterator[int]:
     """Yield lines of headings, divs and summaries that begin a solution."""
     line = 1
-    for is_code, piece in split_fences(text):
+    for is_code, piece in split_fences(text) if _SOLUTION.search(text) else ():
         for solution in () if is_code else _SOLUTION.finditer(piece):
             yield line + piece.count("\n", 0, solution.start())
         line += piece.count("\n")
