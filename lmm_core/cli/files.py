@@ -21,7 +21,7 @@ from ..scan.rag import Tally
 from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
 from .arguments import Writing, find_documents
-from .reports import ReportPrinter, cost, print_diff, print_json, report_failure, run
+from .reports import ReportPrinter, cost, print_diff, print_json, report_failure
 from .session import is_done
 
 WOULD = "would be "  # prefix with `--check` and `--diff`
@@ -97,7 +97,7 @@ def for_each(
     verb: see `rewrite`"""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, left_out, finder=finder)
-    outcomes = run(_work_on_all(files, work_on, quiet, models))
+    outcomes = asyncio.run(_work_on_all(files, work_on, quiet, models))
     if as_json:
         beside = [FileOutcome(report.path, reports=[report]) for report in left_out.reports]
         print_json([asdict(outcome) for outcome in (*beside, *outcomes)])

@@ -7,7 +7,7 @@ import re
 import sys
 import textwrap
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -230,15 +230,10 @@ def _print_line(line: str) -> None:
 Result = TypeVar("Result")
 
 
-def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of a coroutine."""
-    import asyncio
-
-    return asyncio.run(work)
-
-
 def with_library(project: Project, models: Models, work: Callable[[Library], Awaitable[Result]]) -> Result:
     """Return the result of work with the project's index open. Raise StoreError, ModelError and RetrieveError."""
+    import asyncio
+
     from ..retrieve.library import Library
 
     async def opened() -> Result:
@@ -249,4 +244,4 @@ def with_library(project: Project, models: Models, work: Callable[[Library], Awa
         finally:
             await library.close()
 
-    return run(opened())
+    return asyncio.run(opened())

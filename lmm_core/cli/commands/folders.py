@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ from ...logging import Report, counted, one_line, printable, say
 from ...retrieve.plain_text import in_unicode, plain_text
 from ...settings.models import Models
 from ..arguments import json_option, project_at, quiet_option
-from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, run, warn
+from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, warn
 
 Result = TypeVar("Result")
 SNIPPET = 200  # characters
@@ -52,7 +53,7 @@ def md_index(
         finally:
             await models.close()
 
-    indexed = run(work())
+    indexed = asyncio.run(work())
     for file in indexed.skipped:
         logger.report(Report("warning", f"skipped: {file.reason}", str(root / file.doc_path)))
     seconds = time.monotonic() - began
@@ -96,7 +97,7 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
             await indexes.close()
             await models.close()
 
-    hits = run(work())
+    hits = asyncio.run(work())
     if as_json:
         print_json([asdict(hit) for hit in hits])
     else:

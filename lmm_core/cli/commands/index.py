@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +29,7 @@ from ..arguments import (
     quiet_option,
     searched_project,
 )
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run, warn
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
 
 if TYPE_CHECKING:
     from ...indexing.chunks import Chunk
@@ -89,7 +90,7 @@ def index(
                 _say_how_to_compare(refresh.encoder, project)
             return counts
 
-    counts = run(work())
+    counts = asyncio.run(work())
     seconds = time.monotonic() - began
     if as_json:
         print_json({**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import glob
 import shlex
 import time
@@ -20,7 +21,7 @@ from ...llmd.project import Proposal, check, is_applied, last_applied, new_docum
 from ...logging import LoggerBase, Report, counted, in_file, say, visible
 from ...markdown.files import write_markdown
 from ..arguments import Asking, asking_options, check_written
-from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure, run
+from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure
 
 _document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
 _allow = click.option(
@@ -97,7 +98,7 @@ def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None
             await models.close()
 
     with _reporting(document, quiet) as logger:
-        if not run(ask(logger)):
+        if not asyncio.run(ask(logger)):
             return
         if not quiet:
             say(f"answered: {document}{cost(models, began)}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import shutil
@@ -36,7 +37,7 @@ from ..arguments import (
     writing_options,
 )
 from ..files import rewrite, work_file
-from ..reports import ReportPrinter, exit_with_status, report_failure, run
+from ..reports import ReportPrinter, exit_with_status, report_failure
 
 if TYPE_CHECKING:
     from ...importing import ImportedDocument
@@ -69,7 +70,7 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
         root = project_at(files[0]).root
         for notes in filter(None, targets.values()):
             _refuse_page(notes, root)
-    results = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
+    results = [(target, asyncio.run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
     texts = [(target, text[1]) for target, text in results if text is not None]
     for target, text in texts:
         if target is not None:

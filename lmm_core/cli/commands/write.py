@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
 from ..arguments import Asking, Writing, asking_options, find_documents, writing_options
 from ..files import rewrite, work_file, work_on_saved, write_worked
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, run
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure
 from ..session import SavedFiles, at_every_save
 
 
@@ -97,7 +98,7 @@ def _print_plan(writing: Writing, work: RagWork) -> None:
         for path in find_documents(writing.paths, logger, finder=writing.finder):
             await work_file(path, add_plan, logger)
 
-    run(plan_all())
+    asyncio.run(plan_all())
     if writing.as_json:
         print_json(
             [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
@@ -23,7 +24,7 @@ from ....retrieve.search import known_type
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, run, shorten, warn
+from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, shorten, warn
 from ...session import read_questions, until_ctrl_c
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def ask(words: tuple[str, ...], type: str, budget: int | None, model: str, no_mo
         finally:
             await library.close()
 
-    run(work())
+    asyncio.run(work())
     exit_with_status(logger)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from ....study.asked.page import AskedOverview, ShownGroup, asked_page, lead, ma
 from ....study.asked.proposals import FileProposals, Proposals, decide, propose_in_files
 from ....study.asked.recordings import Recordings, export_lines, recordings_path
 from ...arguments import check_written, json_option, output_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, run, shorten, warn, with_library
+from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, shorten, warn, with_library
 
 PAGE = (".lmm", "asked.html")  # in the project's folder
 LISTED = 8  # groups
@@ -152,7 +153,7 @@ def propose_mends(dry_run: bool) -> None:
     project, before = searched_project(), recordings.proposed()
     proposals = with_library(project, Models(warn=warn), lambda library: decide(library, turns, before))
     written_to = None if dry_run else recordings
-    for proposal in run(propose_in_files(project, proposals.proposals, logger, written_to)):
+    for proposal in asyncio.run(propose_in_files(project, proposals.proposals, logger, written_to)):
         if dry_run:
             print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
         else:

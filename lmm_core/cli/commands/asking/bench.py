@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from ....study.bench import (
     measures,
 )
 from ...arguments import find_documents, folders_argument, json_option, project_at
-from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, run, shorten, warn
+from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
 
 SECTIONS_SHOWN = 10
 ENCODINGS = [str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE]
@@ -80,7 +81,7 @@ def _measure(
         finally:
             await models.close()
 
-    return run(work())
+    return asyncio.run(work())
 
 
 def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter) -> None:
