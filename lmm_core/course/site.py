@@ -25,6 +25,7 @@ from ..files.walk import RENDERED, SUFFIXES, is_document, is_inside
 from ..indexing.documents import language_of
 from ..installation import packaged_pandoc
 from ..logging import LoggerBase, Progress, in_file
+from ..models.languages.recognize import main_language
 from ..quarto.after_render import shown_pages, write_site_box
 from ..quarto.html import element_text, parse_html
 from ..quarto.pages import Page
@@ -246,7 +247,7 @@ def write_site(
     page_paths = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(page_paths, project, folder, "book" in settings)
     named = (language_of(page.blocks, project.embeddings.language) for page in documents)
-    language = str(settings.get("lang") or next(filter(None, named), "en"))
+    language = str(settings.get("lang") or main_language(named))
     settings = {**settings, "lang": language}
     options = _site_options(project, folder, output, logger)
     sources = {entry.page: entry.source for entry in contents if entry.source}

@@ -184,7 +184,9 @@ def test_notes_without_a_first_page_get_one():
 
 
 def test_the_site_speaks_the_language_of_the_notes():
-    write("a.md", "# Mitte\n\nDas arithmetische Mittel ist die Summe der Werte, geteilt durch die Anzahl der Werte.\n")
+    write("index.md", "# Welcome\n\nThis is a lesson on what the mean and the median of a sample tell about it.\n")
+    for name in "ab":
+        write(f"{name}.md", f"# {name}\n\nDas Mittel ist die Summe der Werte, geteilt durch die Anzahl der Werte.\n")
     assert make_course().returncode == 0
     assert all('<html lang="de"' in text(f"_site/{name}.html") for name in ("index", "a"))
     assert '"language":"de"' in text("_site/lmm-ask/data.js")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from itertools import chain
 
@@ -36,6 +37,12 @@ def recognize_language(text: str) -> str:
     """Return a language code, "" if unclear or without stop words."""
     prose = _ASIDE.sub(" ", text[:MOST_CHARACTERS])
     return _by_script(prose) or _by_words([word for word in find_words(prose) if "." not in word])
+
+
+def main_language(languages: Iterable[str]) -> str:
+    """Return the most frequent of the languages of documents, "" for unclear ones; by default English."""
+    counts = Counter(filter(None, languages))
+    return max(counts, key=lambda code: counts[code], default="en")
 
 
 def _by_script(text: str) -> str:

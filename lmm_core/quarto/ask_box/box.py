@@ -20,6 +20,7 @@ from ...logging import LoggerBase, in_file
 from ...markdown.files import read_markdown
 from ...models.embedders.bm25 import USUAL_LANGUAGE
 from ...models.languages.asking import ASKING
+from ...models.languages.recognize import main_language
 from ...models.languages.stemming import SPELLINGS, Stemmer, language_code, stop_words
 from ...models.languages.words import find_words, fold
 from ...retrieve.items import DEFINITION, lead_of, type_of, without_fences
@@ -67,7 +68,7 @@ def write_box(
     present_pages = [page for page in pages if page.page in places]
     rows = read_rows(present_pages, texts, replace(project, rules=rules), settings, logger)
     left_out = fields_left_out(project.embeddings)
-    data = box_script(rows, str(settings.get("lang") or rows.language or "en"), project.synonyms, left_out)
+    data = box_script(rows, str(settings.get("lang") or main_language(rows.languages)), project.synonyms, left_out)
     make_marked(output / ASK_FOLDER, BOX)
     files = {DATA: data, **box_files()}
     for name, content in files.items():
@@ -185,17 +186,17 @@ class BoxRows:
     documents: page and source
     sections: see `section_rows`
     types: number of passages by type, including hidden ones
-    language: of the first document with one"""
+    languages: of the documents"""
 
     documents: list[list[str]] = field(default_factory=list)
     sections: list[list[Any]] = field(default_factory=list)
     types: Counter[str] = field(default_factory=Counter)
-    language: str = ""
+    languages: list[str] = field(default_factory=list)
 
     def add(self, document: Section, name: str, source: str, page: PageText) -> None:
         self.sections += section_rows(document, page, len(self.documents))
         self.documents.append([name, source])
-        self.language = self.language or document.language
+        self.languages.append(document.language)
 
 
 def read_rows(
