@@ -16,7 +16,7 @@ from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
 from ..scan.check.document import CheckedDocument
-from ..scan.documents.conditions import RUN, visible_blocks
+from ..scan.documents.conditions import WITH_CELLS, visible_blocks
 from ..scan.knit import knit
 from ..settings.project import Project
 from ..settings.quarto_inputs import INCLUDE, named_in
@@ -98,7 +98,7 @@ def _named_files(
 
 def count_cells(file: MarkdownFile) -> int:
     """Return the number of cells in a document that Quarto would run."""
-    if file.path.suffix.lower() not in RUN or is_notebook(file.path):
+    if file.path.suffix.lower() not in WITH_CELLS or is_notebook(file.path):
         return 0
     return sum(is_code and _CELL.match(piece) is not None for is_code, piece in split_fences(file.text))
 

@@ -396,9 +396,9 @@ class Refresh:
         left_out = {path for path in others if not is_gone(path) and self.is_left_out(path)}
         return self.remove(left_out.__contains__) if left_out else 0
 
-    def remove(self, is_meant: Callable[[Path], bool]) -> int:
+    def remove(self, matches: Callable[[Path], bool]) -> int:
         """Remove the chunks of matching files. Return their number. Raise StoreError."""
-        records = self._matching_records(is_meant)
+        records = self._matching_records(matches)
         if self.dry_run:
             return sum(record.count for record in records)
         removed = remove_files(self.store, self._collection, records, self.project.database.companion_collection)
@@ -406,9 +406,9 @@ class Refresh:
             write_statistics(self.store, self._collection)
         return removed
 
-    def _matching_records(self, is_meant: Callable[[Path], bool]) -> list[FileRecord]:
+    def _matching_records(self, matches: Callable[[Path], bool]) -> list[FileRecord]:
         records, root = read_records(self.store, self._collection).values(), self.project.root
-        return [record for record in records if not record.source.startswith(STDIN) and is_meant(root / record.source)]
+        return [record for record in records if not record.source.startswith(STDIN) and matches(root / record.source)]
 
 
 def _names(sources: Sequence[str]) -> str:

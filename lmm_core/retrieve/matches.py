@@ -53,8 +53,8 @@ def best_matches(retrieval: Retrieval) -> tuple[CitedSource, ...]:
 class _Excerpts:
     def __init__(self, retrieval: Retrieval) -> None:
         self.retrieval, self.index = retrieval, retrieval.lexical
-        self.asked = self.index.meant(retrieval.text)
-        self.meant = set().union(*self.asked)
+        self.asked = self.index.weighted_stems(retrieval.text)
+        self.stems = set().union(*self.asked)
         self.references, self.links = labels_in(retrieval.material)
 
     def first(self, passages: Sequence[Passage]) -> CitedSource | None:
@@ -96,8 +96,8 @@ class _Excerpts:
         stems = self.index.stemmers.of(language).stems
         words = f" {' '.join(find_words(sentence))} "
         own, defined = set(stems(sentence)), set(stems(" ".join(term for term in terms if f" {term} " in words)))
-        counts = ((not own.isdisjoint(meant)) + (not defined.isdisjoint(meant)) for meant in self.asked)
-        return sum(count * self.index.rarity(meant) for count, meant in zip(counts, self.asked, strict=True))
+        counts = ((not own.isdisjoint(word_stems)) + (not defined.isdisjoint(word_stems)) for word_stems in self.asked)
+        return sum(count * self.index.rarity(word_stems) for count, word_stems in zip(counts, self.asked, strict=True))
 
     def _render_part(self, part: _Part, language: str) -> str:
         """Return a part as markdown with the question's words in bold."""
@@ -107,7 +107,7 @@ class _Excerpts:
         stems = self.index.stemmers.of(language).stems
         text, at, pieces = _WIDE_GAP.sub("", " ".join(part.sentences)), 0, []
         for word in _WORD.finditer(text):
-            if not self.meant.isdisjoint(stems(word[0])):
+            if not self.stems.isdisjoint(stems(word[0])):
                 pieces += [escape(text[at : word.start()]), "**", escape(word[0]), "**"]
                 at = word.end()
         return "".join([*pieces, escape(text[at:])])

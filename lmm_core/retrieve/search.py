@@ -331,7 +331,8 @@ def rank_candidates(candidates: Candidates, queries: Sequence[str], type: str, s
     type: any of its material is a result; summaries: are results, too, as they are if asked for"""
     summaries, lexical = summaries or type == SUMMARY, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, summaries)
-    distinct = {str(lexical.meant(query)): query for query in reversed(queries)}  # equivalent queries count once
+    # equivalent queries count once
+    distinct = {str(lexical.weighted_stems(query)): query for query in reversed(queries)}
     by_words = [lexical.rank_spans(query, passages, type) for query in distinct.values()]
     meaning = fuse(candidates.meaning, lexical.material, summaries)
     return [span for span in fuse_spans(by_words, meaning, WEIGHTS[candidates.compared]) if span.score > 0 or type]

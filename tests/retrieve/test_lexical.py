@@ -76,7 +76,7 @@ def test_what_has_a_number_is_found_by_it():
     index = LexicalIndex(material(f"# Notes\n\n{parts}"), "english")
     assert best_title(index, "explain eq. 2.8") == "Equation 2.8"
     assert best_title(index, "explain eq. 8.2") == "Equation 8.2"
-    assert "10.23" not in str(index.meant("equation 10.24"))  # another number is no typing error
+    assert "10.23" not in str(index.weighted_stems("equation 10.24"))  # another number is no typing error
 
 
 def test_a_typing_error_finds_the_word():

@@ -131,7 +131,7 @@ class Stemmers:
         """Return a word's stems in each language met so far; none for a stop word."""
         return {stem for stemmer in self._stemmers.values() if (stem := stemmer.stem(word))}
 
-    def meant(self, word: str, languages: Iterable[str] = ()) -> list[str]:
+    def query_stems(self, word: str, languages: Iterable[str] = ()) -> list[str]:
         """Return the stems of a query word in some languages, by default those met so far.
 
         A stop word in all of them is returned unchanged."""

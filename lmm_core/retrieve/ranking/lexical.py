@@ -27,11 +27,11 @@ from .spans import Span, best_first, cut_spans, whole_span
 from .synonyms import Synonymous, Synonyms
 from .words import Vocabulary, asked_words, other_words
 
-MOST_MEANT = 4  # alternatives for an unknown word
+MOST_ALTERNATIVES = 4  # alternatives for an unknown word
 CUT = 20  # best passages that are cut into spans
 
 Weighed = Mapping[str, float]  # stem scores of a text, without rarity
-Meant = Mapping[str, float]  # possible stems of a word, with weights
+WeightedStems = Mapping[str, float]  # possible stems of a word, with weights
 
 
 def fields_left_out(options: EmbeddingOptions) -> tuple[str, ...]:
@@ -121,27 +121,27 @@ class LexicalIndex:
         counters = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
         return [(span, counts, counts.total()) for span, counts in counters]
 
-    def meant(self, question: str) -> list[dict[str, float]]:
+    def weighted_stems(self, question: str) -> list[dict[str, float]]:
         """Return the possible stems of each word, with weights."""
-        return self.synonyms.meant(question, self.vocabulary)
+        return self.synonyms.weighted_stems(question, self.vocabulary)
 
     def corrected(self, question: str) -> str:
         """Return a question with unknown words replaced by their nearest known ones, "" if unchanged."""
         words = asked_words(question, self.language)
-        nearest = [word for word_asked in words for word in self.vocabulary.known_words(word_asked)[:MOST_MEANT]]
+        nearest = [word for word_asked in words for word in self.vocabulary.known_words(word_asked)[:MOST_ALTERNATIVES]]
         return " ".join(nearest) if nearest != words else ""
 
     def share(self, question: str, passages: Sequence[Passage]) -> float:
         """Return the share of a question that passages cover together, 0 to 1."""
-        terms = self._query_terms(self.meant(question))
+        terms = self._query_terms(self.weighted_stems(question))
         return share_found(self._best_scores(passages, terms), terms.rarity)
 
     def covers(self, question: str, section: Sequence[Passage]) -> bool:
         """Return True if passages of a section together cover a question well enough to answer it; see `LEAST_COVER`.
 
         Words that say little of a subject count where its titles or summary have them."""
-        meant = self.meant(question)
-        terms, others = self._query_terms(meant), self._other_terms(question, meant)
+        word_stems = self.weighted_stems(question)
+        terms, others = self._query_terms(word_stems), self._other_terms(question, word_stems)
         covered = _saturated(self._best_scores(section, terms), terms.rarity)
         covered += _saturated(others.scores(self._about(section[0].key)), others.rarity)
         return covered / (sum(terms.rarity) or 1) + weights.LONGER * math.log(1 + terms.size) >= weights.LEAST_COVER
@@ -149,8 +149,8 @@ class LexicalIndex:
     def _best_scores(self, passages: Sequence[Passage], terms: QueryTerms) -> list[float]:
         return list(map(max, zip([0.0] * terms.size, *self.scores(passages, terms), strict=True)))
 
-    def _query_terms(self, meant: Sequence[Meant]) -> QueryTerms:
-        return QueryTerms(meant, [self.rarity(stems) for stems in meant])
+    def _query_terms(self, word_stems: Sequence[WeightedStems]) -> QueryTerms:
+        return QueryTerms(word_stems, [self.rarity(stems) for stems in word_stems])
 
     def scores(self, passages: Iterable[Passage], terms: QueryTerms) -> Iterator[list[float]]:
         """Yield each passage's scores by word, without rarity.
@@ -174,10 +174,10 @@ class LexicalIndex:
         """Return the scored spans of passages, the best first. type: requested type of material.
 
         A span's score includes its passage's: a sentence's subject is often named before it or in a title."""
-        meant = self.meant(question)
-        terms = self._query_terms(meant)
+        word_stems = self.weighted_stems(question)
+        terms = self._query_terms(word_stems)
         rarity, scores = terms.rarity, list(self.scores(passages, terms))
-        others = cache(partial(self._score_about, self._other_terms(question, meant)))
+        others = cache(partial(self._score_about, self._other_terms(question, word_stems)))
         sums = [sum(map(mul, own, rarity)) + others(passage.key) for passage, own in zip(passages, scores, strict=True)]
         shares = [weights.LEAST + share_found(own, rarity) for own in scores]
         factors = [aside(passage, type) * share for passage, share in zip(passages, shares, strict=True)]
@@ -198,17 +198,17 @@ class LexicalIndex:
         score: float = sum(map(mul, terms.scores(self._about(key)), terms.rarity))
         return score
 
-    def _other_terms(self, question: str, meant: Sequence[Meant]) -> QueryTerms:
+    def _other_terms(self, question: str, word_stems: Sequence[WeightedStems]) -> QueryTerms:
         """Return the known stems of `other_words`, without those that are asked for anyway."""
-        known, asked_stems = self.statistics.stems.keys(), set().union(*meant)
+        known, asked_stems = self.statistics.stems.keys(), set().union(*word_stems)
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
         return self._query_terms([dict.fromkeys(own & known, 1.0) for own in stems if not own & asked_stems])
 
-    def rarity(self, meant: Meant) -> float:
+    def rarity(self, word_stems: WeightedStems) -> float:
         """Return a word's inverse document frequency."""
         counts, size = self.statistics.stems, self.statistics.texts
-        likely = max(meant.values(), default=0.0)
-        count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
+        likely = max(word_stems.values(), default=0.0)
+        count = max((counts[stem] for stem, weight in word_stems.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
     def _weighed(self, texts: Mapping[str, str], language: str) -> list[Weighed]:
@@ -224,10 +224,10 @@ class LexicalIndex:
 class QueryTerms:
     """The words of a question: possible stems with weights, and rarity."""
 
-    def __init__(self, meant: Sequence[Meant], rarity: Sequence[float]) -> None:
-        self.size, self.rarity = len(meant), rarity
+    def __init__(self, word_stems: Sequence[WeightedStems], rarity: Sequence[float]) -> None:
+        self.size, self.rarity = len(word_stems), rarity
         self._stems: dict[str, list[tuple[int, float]]] = {}
-        for at, stems in enumerate(meant):
+        for at, stems in enumerate(word_stems):
             for stem, weight in stems.items():
                 self._stems.setdefault(stem, []).append((at, weight))
 

@@ -69,18 +69,18 @@ class Synonyms:
         """Append the synonyms of its names to a question."""
         return " ".join([question, *dict.fromkeys(other for name in self.used(question) for other in name.others)])
 
-    def meant(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
+    def weighted_stems(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
         """Return the possible stems of each word, with weights."""
         words = vocabulary.without_unknown(question, asked_words(question, self._language))
-        meant = {self._stemmer.stem(word) or fold(word): vocabulary.meant(word) for word in words}
+        word_stems = {self._stemmer.stem(word) or fold(word): vocabulary.weighted_stems(word) for word in words}
         for name in self.used(question):
             others: dict[str, float] = {}
             for stems in map(self._stems, name.others):
                 others |= {stem: OTHER_NAME / len(stems) for stem in stems if stem in vocabulary.counts}
             for stem in name.stems if others else ():
-                own = meant.get(stem, {}) if stem in vocabulary.counts else {}  # skip similar spellings
-                meant[stem] = others | own
-        return list(meant.values())
+                own = word_stems.get(stem, {}) if stem in vocabulary.counts else {}  # skip similar spellings
+                word_stems[stem] = others | own
+        return list(word_stems.values())
 
 
 def _stand_in(name: tuple[str, ...], words: tuple[str, ...]) -> bool:

@@ -15,12 +15,12 @@ from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words
 from ...models.languages.words import find_compounds, find_words, fold, is_paired, typing_errors
 from .weights import FUZZY, PREFIX
 
-NEAR_KNOWN = 1000  # unknown words with cached nearest ones
+NEAREST_CACHED = 1000  # unknown words with cached nearest ones
 MOST_WORDS = 40  # searched words of a question
 _SHORTEST_PREFIX = 4  # letters
 _TYPOS = 0.2  # per letter
 # Words of requests, or about the text itself, that name no subject
-_WANTED = frozenset(
+_REQUESTS = frozenset(
     fold(word)
     for word in """define defined definition describe difference differ explain explained explanation meaning
     means tell versus vs whats example formula table bedeutet bedeuten bedeutung besagt definiere definiert erklare
@@ -76,7 +76,7 @@ def asked_words(question: str, language: str) -> list[str]:
 
 def _asks(word: str) -> bool:
     """Return True for a word of a request or of courtesy, also in a plural with -s."""
-    return not {word, word.removesuffix("s")}.isdisjoint(_WANTED | _COURTESY)
+    return not {word, word.removesuffix("s")}.isdisjoint(_REQUESTS | _COURTESY)
 
 
 def other_words(question: str, language: str) -> list[str]:
@@ -101,7 +101,7 @@ def names_subject(question: str, language: str) -> bool:
 
 def words_data() -> dict[str, list[str]]:
     """Return the ask box's ignored words: frequent ones by language, and "" for the others."""
-    return {"": sorted(_WANTED | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
+    return {"": sorted(_REQUESTS | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
 
 
 def _language_of(words: Sequence[str], usual: str) -> str:
@@ -119,7 +119,7 @@ class Vocabulary:
         self._statistics, self._stemmers = statistics, stemmers
         for language in statistics.words:  # stem question words in each language
             stemmers.of(language)
-        self._near_of = lru_cache(NEAR_KNOWN)(self._nearest_stems)
+        self._near_of = lru_cache(NEAREST_CACHED)(self._nearest_stems)
 
     @cached_property
     def _sorted(self) -> list[str]:
@@ -145,13 +145,13 @@ class Vocabulary:
         words = (word for many in self._forms.values() for word, of_word in many if of_word == stem)
         return min(words, key=lambda word: (len(word), word), default=stem)
 
-    def meant(self, word: str) -> dict[str, float]:
+    def weighted_stems(self, word: str) -> dict[str, float]:
         """Return a word's possible stems, with weights.
 
         These are its own stem in each language, longer stems with it as prefix, and otherwise the nearest by spelling
         (one typing error per five letters)."""
         weights: dict[str, float] = {}
-        for stem in self._stemmers.meant(word):
+        for stem in self._stemmers.query_stems(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
                 weights = dict.fromkeys(self._starting(stem), PREFIX) | weights
             if stem in self.counts:
@@ -175,7 +175,7 @@ class Vocabulary:
         return [word for at, word in enumerate(words) if not is_unknown(at)]
 
     def _is_known(self, word: str) -> bool:
-        return not self.counts.keys().isdisjoint(self._stemmers.meant(word))
+        return not self.counts.keys().isdisjoint(self._stemmers.query_stems(word))
 
     @staticmethod
     def _is_seam(words: Sequence[str], is_known: Sequence[bool], at: int) -> bool:
@@ -188,7 +188,7 @@ class Vocabulary:
         """Return a word, or its possible words if unknown."""
         if self._is_known(word):
             return [word]
-        return [self._form(stem) for stem in self.meant(word)] or [word]
+        return [self._form(stem) for stem in self.weighted_stems(word)] or [word]
 
     def _nearest_stems(self, word: str) -> list[str]:
         """Return the nearest stems by spelling, with the same first letter."""

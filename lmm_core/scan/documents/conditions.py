@@ -16,7 +16,7 @@ from ...markdown.regions import split_fences
 from ...settings.quarto_project import active_profiles, mapping_in
 from ..knit import LEFT_OUT
 
-RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents with executable code
+WITH_CELLS = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents with executable code
 HTML = frozenset({"html", "html4", "html5", "html:js"})
 CELL_OPTION = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[ \t]?(.*)\n?", re.M)
 _SPAN = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\](\{[^{}\n]*\.content-(?:hidden|visible)\b[^{}\n]*\})")
@@ -90,7 +90,7 @@ def visible_blocks(
     blocks: Sequence[Block], path: Path, metadata: Mapping[str, Any], lines: bool = False
 ) -> list[Block]:
     """Return a document's blocks as its page shows them; see `PageConditions`."""
-    conditions = PageConditions(frozenset(active_profiles()), metadata, path.suffix.lower() in RUN, lines)
+    conditions = PageConditions(frozenset(active_profiles()), metadata, path.suffix.lower() in WITH_CELLS, lines)
     return [
         replace(block, source=conditions.visible_text(block.source)) if isinstance(block, TextBlock) else block
         for block in blocks

@@ -142,18 +142,20 @@ class CourseWords:
             for text in (section.title, section.summary, *(passage.text for passage in section.passages)):
                 self._stems.update(stemmer.stems(text))
         names = [name for key, more in (synonyms or {}).items() for name in (key, *more)]
-        self._stems.update(stem for name in names for word in find_words(name) for stem in self._stemmers.meant(word))
+        self._stems.update(
+            stem for name in names for word in find_words(name) for stem in self._stemmers.query_stems(word)
+        )
         self._frequent = frozenset[str]().union(*map(frequent_words, material.languages))
 
     def asked(self, question: str) -> dict[str, str]:
         """Return a question's content words by stem, without words frequent in a language of the course."""
         words = asked_words(question, self.language)
-        return {min(self._stemmers.meant(word)): word for word in words if fold(word) not in self._frequent}
+        return {min(self._stemmers.query_stems(word)): word for word in words if fold(word) not in self._frequent}
 
     def unknown(self, question: str) -> dict[str, str]:
         """Return a question's content words that no text has, in any form."""
         asked = self.asked(question)
-        return {stem: word for stem, word in asked.items() if self._stems.isdisjoint(self._stemmers.meant(word))}
+        return {stem: word for stem, word in asked.items() if self._stems.isdisjoint(self._stemmers.query_stems(word))}
 
 
 @dataclass
