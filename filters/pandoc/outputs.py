@@ -1,4 +1,4 @@
-"""Protection of pandoc's output file."""
+"""Protect the file that pandoc writes: refuse to destroy text, and save its content in case pandoc is killed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .run import ADDING, MARKDOWN_FORMATS, PandocRun, base_format, filter_name
 
 
 def holds_markdown(path: Path) -> bool:
-    """Return True if a file is named as markdown and not empty."""
-    is_named = path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"}
-    return is_named and path.is_file() and path.stat().st_size > 0
+    """Return True for a file that has a markdown suffix and is not empty."""
+    has_suffix = path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"}
+    return has_suffix and path.is_file() and path.stat().st_size > 0
 
 
 def refuse_overwriting(call: FilterCall) -> None:
-    """Raise FilterError if pandoc would destroy an input or markdown."""
+    """Raise FilterError if pandoc would overwrite an input, or write another format over markdown."""
     run, output = call.run, call.output
     if run is None or output is None or call.in_quarto:
         return
-    is_no_markdown = base_format(call.target) not in MARKDOWN_FORMATS and holds_markdown(output)
-    if is_no_markdown or (call.overwrites_source and not call.to_markdown):
+    replaces_markdown = base_format(call.target) not in MARKDOWN_FORMATS and holds_markdown(output)
+    if replaces_markdown or (call.overwrites_source and not call.to_markdown):
         noun = "an input" if call.overwrites_source else "markdown"
         raise FilterError(
             f"Refused: pandoc would write {call.target} over {output}, which is {noun}. "
@@ -57,7 +57,7 @@ def _refuse_losing_text(run: PandocRun) -> None:
 
 
 def refuse_another_text(output: Path, text: str) -> None:
-    """Raise FilterError unless the output is ours, or shares half of its lines with the new text."""
+    """Raise FilterError for a file that lmm did not write, and that shares less than half of its lines with the text."""
     if not holds_markdown(output) or is_ours(output):
         return
     old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
@@ -67,7 +67,7 @@ def refuse_another_text(output: Path, text: str) -> None:
 
 
 def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
-    """Return the bytes that pandoc writes for a raw text, with its line ends."""
+    """Return the bytes that pandoc writes for a text: with a final newline, and line ends as --eol says."""
     text = text if text.endswith("\n") else text + "\n"
     eol = run.value("eol")
     crlf = eol == "crlf" or (os.name == "nt" and eol != "lf")
@@ -75,9 +75,10 @@ def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
 
 
 def put_output_aside(call: FilterCall, text: str | None) -> None:
-    """Copy the output's old and new text, in case pandoc is killed.
+    """Save the output's old and new text, so that `lmm recover` can restore it if pandoc is killed.
 
-    Raise RecoveryError if this fails for an input.
+    text: what pandoc is about to write, or None if unknown
+    Raise RecoveryError if the output is an input and cannot be saved; other outputs are left unsaved then.
     """
     run, output = call.run, call.output
     if run is None or output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):

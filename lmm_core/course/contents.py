@@ -20,9 +20,11 @@ FIRST_PAGE = f"{_FIRST}.html"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the table of contents: a page, or a part's title without `page`.
+    """An entry of the table of contents: a page, or the title of a part, which has no page.
 
-    depth: 0 outside of parts"""
+    page: address relative to the site's root
+    source: the page's document; None for a part or a generated home page
+    depth: 1 for a page in a part, else 0"""
 
     title: str
     page: str = ""
@@ -31,10 +33,12 @@ class Entry:
 
 
 def read_contents(documents: Sequence[Path], project: Project, folder: Path, is_book: bool) -> list[Entry]:
-    """Return the table of contents, by folder, in the order of a book's chapters or of names.
+    """Return the table of contents, with a part for each folder below the course's.
 
+    documents: in a book, in the order of its chapters; otherwise they are sorted by name
+    folder: of the course
     Raise OSError, MarkdownError and QuartoError."""
-    paths = list(documents) if is_book else sorted(documents, key=_place)
+    paths = list(documents) if is_book else sorted(documents, key=_sort_key)
     paths.sort(key=lambda path: path != folder / path.name or path.stem != _FIRST)  # the first page comes first
     entries: list[Entry] = []
     part = ""
@@ -48,7 +52,7 @@ def read_contents(documents: Sequence[Path], project: Project, folder: Path, is_
     return entries
 
 
-def _place(path: Path) -> tuple[str, bool, str]:
+def _sort_key(path: Path) -> tuple[str, bool, str]:
     return path.parent.as_posix(), path.stem != _FIRST, path.name
 
 
@@ -60,15 +64,16 @@ _LABELS = Path(__file__).with_name("files") / "labels.toml"
 
 @cache
 def site_words(language: str) -> Mapping[str, str]:
-    """Return a site's labels in a language (`de`, `de-CH`), by default English."""
+    """Return the labels of a site in a language (`de`, `de-CH`), in English if that has none."""
     labels: dict[str, dict[str, str]] = tomllib.loads(_LABELS.read_text("utf-8"))
     return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 
 
 def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
-    """Return a page's template variables as HTML. words: see `site_words`.
+    """Return a page's template variables as HTML.
 
-    Without a home page, the table of contents is shown instead."""
+    words: see `site_words`
+    A generated home page has no source: it shows the table of contents as its text."""
     title = site.title
     up = "../" * entry.page.count("/")
     pages = contents_list(contents, up, entry.page)
@@ -83,14 +88,15 @@ def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: 
         "pages-title": words["pages"],
         "toc-title": words["toc"],
         "pages" if entry.source else "contents": pages,
-        "turn": _turn(entry, [line for line in contents if line.page], up, words),
+        "turn": _previous_and_next(entry, [other for other in contents if other.page], up, words),
     }
 
 
 def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
     """Return the table of contents as links.
 
-    up: path to the site's root"""
+    up: path from the current page to the site's root ("../")
+    current: address of the current page"""
     lines = []
     for entry in contents:
         title = html.escape(entry.title)
@@ -101,7 +107,8 @@ def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
     return "\n".join(["<ul>", *lines, "</ul>"])
 
 
-def _turn(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
+def _previous_and_next(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
+    """Return links to the pages before and after a page."""
     if entry not in pages:
         return ""
     at, links = pages.index(entry), []

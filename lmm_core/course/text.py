@@ -1,4 +1,4 @@
-"""Prepare a page for pandoc without Quarto: knitted, with includes and without hidden conditional content."""
+"""Prepare a page for pandoc without Quarto: insert includes, remove hidden content, and knit."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 class PageSource:
     """Pandoc's input for a page.
 
-    text: markdown with header
+    text: markdown with its header
     works: bibliography files
-    style: citation style, if any"""
+    style: file of a citation style, or \"\""""
 
     text: str
     language: str
@@ -41,10 +41,11 @@ class PageSource:
 
 
 def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], logger: LoggerBase) -> PageSource:
-    """Return a page's published text. settings: of `_quarto.yml`.
+    """Return a page's published text.
 
-    Raise RenderError for an unreadable metadata block, which may hide something, OSError, MarkdownError and
-    QuartoError."""
+    settings: of `_quarto.yml`
+    Raise RenderError for an unreadable metadata block, which may say what to leave out. Raise OSError, MarkdownError
+    and QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
     text = _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
     blocks = parse_markdown_text(text)
@@ -97,14 +98,16 @@ def _named_files(
 
 
 def count_cells(file: MarkdownFile) -> int:
-    """Return the number of cells in a document that Quarto would run."""
+    """Return the number of code cells that Quarto would run in a document."""
     if file.path.suffix.lower() not in WITH_CELLS or is_notebook(file.path):
         return 0
     return sum(is_code and _CELL.match(piece) is not None for is_code, piece in split_fences(file.text))
 
 
 def _with_included(text: str, path: Path, folder: Path, including: tuple[Path, ...]) -> str:
-    """Return a text with includes replaced. including: the including files, to prevent cycles."""
+    """Return a text with its includes replaced by the files' texts.
+
+    including: the files that include this one, to prevent cycles"""
 
     def included(match: re.Match[str]) -> str:
         file = named_in(match[0], path, folder)[0]
@@ -117,5 +120,5 @@ def _with_included(text: str, path: Path, folder: Path, including: tuple[Path, .
 
 
 def _plain_cells(source: str) -> str:
-    """Return text with cells as plain code blocks, which pandoc recognizes."""
+    """Return a text with its cells as plain code blocks, since pandoc knows no cells."""
     return "".join(_CELL.sub(r"\1\2", piece) if is_code else piece for is_code, piece in split_fences(source))

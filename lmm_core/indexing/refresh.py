@@ -1,4 +1,4 @@
-"""Index changed files in a vector store. Documents are written to only for annotations, on request."""
+"""Bring the index up to date with changed files. The files themselves are changed only if annotations are requested."""
 
 from __future__ import annotations
 
@@ -58,23 +58,28 @@ if TYPE_CHECKING:  # loaded only if there are texts to cut
 
     Prepared: TypeAlias = tuple[Encoded, str]  # document and file fingerprint
 
-SHOWN = 3  # names in a sentence
+SHOWN = 3  # files named in a message
 
 
 @dataclass
 class Refresh:
     """One run of indexing; see `markdown_upload`.
 
-    expect, progress: called with the number of all chunks, and of those written; of files, if none are embedded
-    rules_of: a file's knit rules
-    is_left_out: True for an indexed file to remove
-    rebuild: all collections
-    reader: of files, by default notes
-    written: called with embedded points
-    repairs: rebuild a damaged index
+    annotate: write missing annotations into the files first
+    dry_run: write nothing, and return the counts of what would change
+    expect: called with the number of chunks to process, or of files if there is no embedding model
+    progress: called with the number of chunks or files processed since its last call
+    rules_of: returns a file's knit rules; by default its project's
+    is_left_out: returns True for an indexed file to remove from the index
+    rebuild: replace all collections
+    reader: turns files into chunks; by default a `NotesReader`
+    written: called with the new points of each group of documents
+    repairs: rebuild a damaged index instead of raising StoreError
 
-    anew: the whole index is rebuilt
-    collections: the new ones by name then, on a server"""
+    encoder, companion: of the main and of the companion collection
+    records: of indexed files, by source
+    anew: True if the whole index is rebuilt
+    collections: in a rebuild on a server, the new collections by the names that they will take over"""
 
     project: Project
     store: VectorStore
@@ -96,8 +101,8 @@ class Refresh:
     anew: bool = field(default=False, init=False)
     collections: dict[str, str] = field(default_factory=dict, init=False)
     _chunks: int = field(default=0, init=False)  # encoded
-    _unasked: int = field(default=0, init=False)  # encoded without questions
-    _named: dict[str, Path] = field(default_factory=dict, init=False)  # named files, by source
+    _without_questions: int = field(default=0, init=False)  # of these
+    _named: dict[str, Path] = field(default_factory=dict, init=False)  # files named by the caller, by source
 
     @property
     def _collection(self) -> str:
@@ -112,7 +117,9 @@ class Refresh:
         return await self.index(read_indexed(paths, self._source_of, self.logger), paths)
 
     async def index(self, documents: Sequence[MarkdownFile], paths: Sequence[Path]) -> Counts:
-        """Index loaded files. paths: all named ones. Raise StoreError, ModelError and ConfigError."""
+        """Index loaded files. Raise StoreError, ModelError and ConfigError.
+
+        paths: all files named by the caller, including any that could not be loaded"""
         try:
             return await self._index(documents, paths)
         finally:
@@ -124,9 +131,9 @@ class Refresh:
         await self._prepare()
         if self.annotate and not self.dry_run:
             documents = [await annotate_document(file, self.models, self.logger) for file in documents]
-        is_none = self.rebuild and not documents
+        rebuilds_nothing = self.rebuild and not documents
         documents = [*documents, *read_indexed(self._unfinished(paths), self._source_of, self.logger)]
-        if is_none or (self.anew and not documents):
+        if rebuilds_nothing or (self.anew and not documents):
             raise StoreError("None of the files could be indexed: the index stays as it was.")
         if self.anew and not self.dry_run and is_server(self.store):
             self._use_new_collections()
@@ -135,7 +142,7 @@ class Refresh:
         changed = [file for file, record in zip(documents, records, strict=True) if record is None]
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._write_all(changed)
-        report_unfindable(self.encoder, self._unasked, self._chunks, self.logger)
+        report_unfindable(self.encoder, self._without_questions, self._chunks, self.logger)
         if counts.documents and not self.dry_run:
             await asyncio.to_thread(write_statistics, self.store, self._collection)
         if self.collections and is_server(self.store):
@@ -162,7 +169,7 @@ class Refresh:
         return counts
 
     def _use_new_collections(self) -> None:
-        """Fill new collections on a server beside the old ones."""
+        """Switch to new collections on a server; the old ones stay searchable until these are complete."""
         names, database = collection_names(self.project), self.project.database
         collection, companion = new_names(database.collection_name, database.companion_collection)
         database = replace(database, collection_name=collection, companion_collection=companion)
@@ -171,8 +178,9 @@ class Refresh:
         self.anew = False
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
-        """Index one document by its blocks. docid: default without one in the header. Raise StoreError, ModelError and
-        ConfigError."""
+        """Index one document by its blocks. Raise StoreError, ModelError and ConfigError.
+
+        docid: used if the header has none"""
         from .documents import blocklist_encode
 
         await self._prepare()
@@ -206,10 +214,11 @@ class Refresh:
         return {self._collection: self.encoder, self.project.database.companion_collection: self.companion}
 
     def _read_records(self) -> None:
-        """Read the records of indexed files. Raise StoreError, also if the collections differ.
+        """Read the records of indexed files.
 
-        If a collection is missing or rebuilt, all files are recorded as begun first, since creating it would hide
-        that."""
+        If a collection is missing or rebuilt, first record all files as begun: once it has been created, nothing else
+        would show that their chunks are missing. Raise StoreError, also if a collection was made with other
+        settings."""
         name = self._collection
         with suppress(*[StoreError] if self.rebuild else []):  # damaged records are not needed for a rebuild
             self.records = read_records(self.store, name)
@@ -226,7 +235,7 @@ class Refresh:
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
     def _is_stored(self) -> bool:
-        """Return True if all recorded chunks are stored. Raise StoreError if damaged."""
+        """Return True if all recorded chunks are stored. Otherwise raise StoreError or, with `repairs`, rebuild."""
         name = self._collection
         recorded = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
         try:
@@ -243,7 +252,7 @@ class Refresh:
         return not self.anew
 
     def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
-        """Return further files to index: unfinished ones, or all in a rebuild."""
+        """Return files to index besides the named ones: those that an earlier run began, or all in a rebuild."""
         self._named = {self._source_of(path): path for path in paths}
         root = self.project.root
         begun = sorted(
@@ -267,11 +276,11 @@ class Refresh:
         return self._reader.fingerprint(file, self.encoder)
 
     def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Prepared]:
-        """Yield the documents to write; invalid headers are reported."""
+        """Yield the documents to write, and report those with invalid headers."""
         for file in documents:
             if (document := self._reader.encode(file, self.encoder, self.logger)) is not None:
                 self._chunks += len(document.chunks)
-                self._unasked += sum(not chunk.payload.get("questions") for chunk in document.chunks)
+                self._without_questions += sum(not chunk.payload.get("questions") for chunk in document.chunks)
                 yield document, self._fingerprint(file)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
@@ -281,15 +290,15 @@ class Refresh:
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Prepared]]:
         """Yield groups of documents to write together.
 
-        With an embedding model, all are encoded first to know the amount, then written one by one, so that no embedding
-        is lost on a failure."""
+        With an embedding model, all documents are encoded first, to report how much will be sent. They are then
+        embedded and written one by one, so that a failure loses no embeddings."""
         if self.encoder.embedder is not None:
             prepared = [*self._encode(documents)]
             report_long(self.encoder, sum(document.too_long for document, _ in prepared), self.logger)
             await self._report_sent([document for document, _ in prepared])
             self.expect(sum(len(document.chunks) for document, _ in prepared))
-            for document_alone in prepared:
-                yield [document_alone]
+            for single_document in prepared:
+                yield [single_document]
             return
         group: list[Prepared] = []
         count = 0
@@ -303,7 +312,7 @@ class Refresh:
             yield group
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
-        """Report the amount sent to a remote embedding model, beforehand."""
+        """Report how many chunks and tokens are about to be sent to a remote embedding model."""
         embedder = self.encoder.embedder
         source = known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
         if embedder is None or source is None or source.local or not documents:
@@ -317,9 +326,10 @@ class Refresh:
             )
 
     async def _begin(self, docids: Mapping[str, str]) -> None:
-        """Record the files with these ids as begun, before the first point changes; includes renamed files.
+        """Record files as begun before their first point changes, under their old names too if they were renamed.
 
-        docids: by source. Raise StoreError."""
+        docids: document ids, by source
+        Raise StoreError."""
         if self.dry_run:
             return
         name, ids = self._collection, {*docids.values()}
@@ -368,12 +378,12 @@ class Refresh:
         sources = [document.source for document in documents if document.source]
         return find_changes(self.store, collection, docids, sources, chunks)
 
-    # Files gone or excluded
+    # Deleted or excluded files
 
     def prune(self, folders: Sequence[Path] | None = None) -> int:
-        """Remove the chunks of excluded files and of files that are gone, and return their number. Raise StoreError.
+        """Remove the chunks of excluded and of deleted files, and return their number. Raise StoreError.
 
-        folders: remove files that are gone from these alone, and report others that are gone"""
+        folders: if given, only files deleted from these folders are removed, and other deleted files are reported"""
         left_out = self._drop_left_out()
         if folders is None:
             return left_out + self.remove(is_gone)
@@ -397,7 +407,7 @@ class Refresh:
         return self.remove(left_out.__contains__) if left_out else 0
 
     def remove(self, matches: Callable[[Path], bool]) -> int:
-        """Remove the chunks of matching files. Return their number. Raise StoreError."""
+        """Remove the chunks of matching files, and return their number. Raise StoreError."""
         records = self._matching_records(matches)
         if self.dry_run:
             return sum(record.count for record in records)

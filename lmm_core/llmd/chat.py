@@ -25,9 +25,10 @@ _ATTEMPTS = 5  # to write a reply despite concurrent changes
 
 
 async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | None = None) -> bool:
-    """Answer the last unanswered entry, and write the reply into the document's current version.
+    """Answer the last unanswered entry, and write the reply into the document as it is by then.
 
-    Return True if it was written. Raise OSError, MarkdownError and ConfigError."""
+    Return True if it was written; problems, such as a model that cannot be asked, are reported.
+    Raise OSError, MarkdownError and ConfigError."""
     opened = open_document(path, logger)
     entry = unanswered(opened.llmd)
     for problem in opened.llmd.problems:
@@ -54,10 +55,10 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
 
 
 def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
-    """Return the request for an entry, and the omitted entries, the oldest ones.
+    """Return the request for an entry, and the earlier entries left out of it because they do not fit.
 
-    tokens: maximum
-    Raise ModelError if it is too long even without earlier entries."""
+    tokens: that the model can take
+    Raise ModelError if the request is too long even without earlier entries."""
     from ..models.tokens import count_tokens
 
     earlier = [other for other in llmd.entries[: llmd.entries.index(entry)] if other.human or other.assistant]
@@ -94,9 +95,9 @@ def _name_entries(entries: Sequence[ThreadEntry]) -> str:
 
 
 def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: LoggerBase) -> bool:
-    """Write a reply into the document's current version. Return True if that succeeded.
+    """Write a reply into the document, which may have changed meanwhile. Return True if that succeeded.
 
-    Otherwise it is saved in a file beside the document. Raise OSError and MarkdownError."""
+    Otherwise save it in a file beside the document. Raise OSError and MarkdownError."""
     text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
     why = "the entry has changed, or cannot take the reply, which"
     with contextlib.ExitStack() as otherwise:

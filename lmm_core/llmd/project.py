@@ -23,7 +23,9 @@ from .reply import parse_reply
 
 @dataclass(frozen=True)
 class OpenedDocument:
-    """A parsed document. root: folder of its relative paths."""
+    """A document and its project.
+
+    root: the folder that its paths are relative to"""
 
     file: MarkdownFile
     llmd: Llmd
@@ -38,19 +40,21 @@ class OpenedDocument:
         return self.path.relative_to(self.root).as_posix()
 
     def files(self, allow: Sequence[str] = ()) -> Files:
-        """Return the accessible files. allow: see `Files`."""
+        """Return the files that the model may read and change. allow: see `Files`."""
         return Files(self.root, self.path, self.llmd.files, allow)
 
 
 def root_of(path: Path) -> Path:
-    """Return the project's root, or the document's folder, independent of the working folder."""
+    """Return the root of a document's project, or the document's folder if it is in no project."""
     root = project_root(path)
     marked = any((root / mark).exists() for marks in ROOT_MARKS for mark in marks)
     return root if marked else path.resolve().parent
 
 
 def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
-    """Read a document after rolling back a killed run. Raise OSError and MarkdownError."""
+    """Read a document, after rolling back changes that a killed run left half-applied.
+
+    Raise OSError and MarkdownError."""
     root = root_of(path)
     recover(root, logger)
     file = read_markdown(path)
@@ -58,7 +62,7 @@ def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
 
 
 def recover(root: Path, logger: LoggerBase) -> None:
-    """Roll back a killed run. Raise LlmdError and OSError."""
+    """Roll back changes that a killed run left half-applied, and report it. Raise LlmdError and OSError."""
     journal = Journal(root)
     if journal.open.exists():
         with journal.lock():
@@ -66,7 +70,7 @@ def recover(root: Path, logger: LoggerBase) -> None:
                 logger.warning(message)
 
 
-# New
+# Create
 
 
 def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase) -> int:
@@ -101,9 +105,9 @@ def _with_file(llmd: Llmd, files: Files, file: Path, root: Path) -> Llmd:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The changes proposed by a document's last reply; problems of the plan prevent applying.
+    """The changes proposed by a document's last reply. They cannot be applied if `plan` has problems.
 
-    files: accessible to the document"""
+    files: those that the model may read and change"""
 
     opened: OpenedDocument
     entry: ThreadEntry
@@ -133,7 +137,7 @@ class Proposal:
 
 
 def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
-    """Return the last reply's changes, or None without a reply. allow: see `Files`."""
+    """Return the changes proposed by the last reply, or None if there is no reply. allow: see `Files`."""
     entry = next((entry for entry in reversed(opened.llmd.entries) if entry.assistant is not None), None)
     if entry is None or entry.assistant is None:
         return None
@@ -172,7 +176,9 @@ def check(opened: OpenedDocument) -> list[Problem]:
 
 
 def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
-    """Return the document with current files, without missing ones; unreadable ones are reported and kept."""
+    """Return the document with its code context as on disk.
+
+    Missing files are removed from it, and unreadable ones left as they are; both are reported."""
     synced = opened.llmd
     for path, file in opened.llmd.files.items():
         try:

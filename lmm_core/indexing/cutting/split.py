@@ -1,6 +1,6 @@
 """Split texts into chunks, and gather them into documents.
 
-Chunks are text blocks, and searched; documents (a section's own text, or parts of it) are returned.
+A search matches chunks, and may return documents: the text of the section around each chunk, or a part of it.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ Count = Callable[[str], int]
 
 @dataclass(slots=True)
 class ChunkBlock(TextBlock):
-    """A chunk.
+    """A chunk of a document.
 
-    line, line_end: of its own text in the file, from 1, inclusive
-    repeated, closing: characters from elsewhere at its start and end (overlap, table head, fences)
-    type: of its RAG-only div"""
+    line, line_end: first and last line of its own text in the file, from 1
+    repeated, closing: number of characters at its start and end that are not its own (overlap, table head, fences)
+    type: of the RAG-only div that it comes from, or None"""
 
     line_end: int = 1
     repeated: int = 0
@@ -63,22 +63,22 @@ class ChunkBlock(TextBlock):
 
     @property
     def content(self) -> str:
-        """The chunk's text, without surrounding blank lines."""
+        """The source without surrounding blank lines."""
         return trim_blank_lines(self.source)
 
     @property
     def own(self) -> str:
-        """The source without repeated parts."""
+        """The source without characters that are not its own."""
         return self.source[self.repeated : len(self.source) - self.closing]
 
 
 @dataclass(frozen=True, slots=True)
 class ParentDocument:
-    """A text returned by searches.
+    """A text that a search may return for a chunk: a section's own text, or a part of it.
 
-    line, line_end: in the file, from 1, inclusive
-    titles: path to its section
-    context_summary: of the nearest section with one"""
+    line, line_end: its first and last line in the file, from 1
+    titles: of the sections around it, the outermost first
+    context_summary: summary of the nearest enclosing section that has one"""
 
     text: str
     line: int
@@ -89,7 +89,7 @@ class ParentDocument:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The blocks with chunks, and the documents."""
+    """A document's blocks, with chunks in place of texts, and its parent documents."""
 
     blocks: list[Block]
     documents: list[ParentDocument]
@@ -111,10 +111,10 @@ def transform(
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> Split:
-    """Return a document's chunks and documents. Unreadable metadata blocks are reported.
+    """Split a document's blocks into chunks and parent documents, and report unreadable metadata blocks.
 
-    Undecided edits count with their old text. The header may add RAG-only divs. count: of tokens, by default an
-    estimate."""
+    Edits not yet accepted or rejected count with their old text. The header may declare further RAG-only divs.
+    count: returns the number of tokens in a text; by default an estimate"""
     opts = opts or SplitOpts()
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
@@ -131,9 +131,9 @@ def transform(
 
 
 def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
-    """Join texts, and cut them into chunks.
+    """Join neighbouring texts, and cut them into chunks.
 
-    Texts with their own metadata are not joined, and no chunk crosses the end of a document."""
+    A text with its own metadata is not joined with others, and no chunk crosses the end of a parent document."""
     limits = ChunkLimits(opts.size, opts.max_size, count)
     boundaries = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
@@ -150,13 +150,15 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
 
 
 def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]]:
-    """Yield the texts in groups that start at the lines."""
+    """Yield the texts in groups, of which each starts at one of the lines."""
     starts = [0, *(at for at, text in enumerate(texts) if at and text.line in lines), len(texts)]
     return (texts[start:end] for start, end in pairwise(starts))
 
 
 class BlocksText:
-    """The joined text of blocks, with file lines. starts: positions of the blocks."""
+    """The joined text of blocks, which knows the file's line at each position.
+
+    starts: positions of the blocks in the text"""
 
     def __init__(self, texts: Sequence[Block]) -> None:
         sources = [_without_lead(text) if text.source[:1] in _LEAD_CHARACTERS else text.source for text in texts]
@@ -187,6 +189,7 @@ class BlocksText:
         return self.line(first), self.line(start + max(0, len(text.rstrip(" \t\r\n")) - 1))
 
     def chunk(self, piece: Piece) -> ChunkBlock:
+        """Return the chunk for a piece of this text."""
         own = self.text[piece.start : piece.end]
         first, last = self.lines(piece.start, piece.end)
         source = add_frame(own, piece.frame)
@@ -196,12 +199,12 @@ class BlocksText:
         return ChunkBlock(source, first, last, len(repeated), closing)
 
 
-# First characters of sources with a possible lead
+# First characters of sources that may start with a byte-order mark or blank lines
 _LEAD_CHARACTERS = frozenset({"", BOM, " ", "\t", "\r", "\n"})
 
 
 def _without_lead(block: Block) -> str:
-    """Remove a byte-order mark and leading blank lines."""
+    """Return a block's source without a byte-order mark and leading blank lines."""
     source = block.source
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
         source = source[1:]
@@ -210,6 +213,7 @@ def _without_lead(block: Block) -> str:
 
 
 def _follows(block: Block, following: Block) -> bool:
+    """Return True if the second block begins on the line on which the first ends."""
     return source_line(block) + block.source.count("\n") == following.line
 
 
@@ -228,7 +232,7 @@ def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBloc
 
 
 def _public_part(block: MetadataBlock) -> MetadataBlock | None:
-    """Return a block without private keys, chats and edits, or None if it becomes empty."""
+    """Return a block without private keys, chats and edits, or None if nothing else is in it."""
     drop = {key for key in block.content if key.startswith("~~") or key == "~chat"}
     drop |= {message.key for message in block.messages if message.key in MESSAGE_KEYS}
     if not drop:
@@ -251,10 +255,10 @@ def _after_blank_line(block: MetadataBlock, before: ChunkBlock) -> Block:
 
 
 def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocument]:
-    """Return the documents of blocks, by line.
+    """Return the parent documents of blocks, in the order of their lines.
 
-    A section's own text is one document, or several of at most `opts.documents` characters. A RAG-only text is a
-    separate document; `skip: true` is excluded."""
+    A section's own text is one document or, if it is longer than `opts.documents` characters, several. Each RAG-only
+    text is a document of its own, and texts under `skip: true` are in none."""
     tree = blocks_to_tree(blocks)
     documents: list[ParentDocument] = []
     for section in sections(tree):
@@ -289,14 +293,15 @@ def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitO
         yield ParentDocument(text, *source.lines(piece.start, piece.end), titles)
 
 
-# Group texts that a chunk may join
+# Texts that one chunk may join
 
 
 @dataclass(slots=True)
 class TextRun:
     """Consecutive texts of one section that may be joined.
 
-    metadata: blocks that annotate the text. With metadata, or if `alone`, a run has a single text."""
+    metadata: blocks that annotate the text
+    alone: True if the text must not be joined. Such a run, or one with metadata, has a single text."""
 
     texts: list[TextBlock]
     metadata: list[MetadataBlock] = field(default_factory=list)
@@ -346,7 +351,7 @@ def div_type(block: TextBlock, rules: KnitRules) -> str | None:
     if isinstance(block, Excerpt):
         return block.type
     if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
-        return None  # quick answer for most texts
+        return None  # saves parsing most texts
     attributes = _first_attributes(block.content)
     type = type_of_div(attributes, rules)
     return type if type and _is_one_div(block.content) else None
@@ -360,6 +365,6 @@ def _first_attributes(text: str) -> Attributes:
 
 
 def _is_one_div(text: str) -> bool:
-    """Return True if the first div ends with the text."""
+    """Return True if the div that begins a text also ends it."""
     regions = Regions(text)
     return (regions.div_end(0) if text.startswith(":::") else regions.end(0)) == len(text)

@@ -40,13 +40,16 @@ _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 # Errors of the libraries; tokenizers raises bare Exceptions
 _LIBRARY_ERRORS = (OSError, ValueError, RuntimeError, LookupError)
 _LIBRARIES = ("onnxruntime", "huggingface_hub", "httpx", "requests")
-TEXTS_AT_ONCE = 16  # per thread call: an interrupt waits for these
-UNKNOWN_WINDOW = 512  # default, in tokens
+TEXTS_AT_ONCE = 16  # per call in a thread; Ctrl-C has to wait for these
+UNKNOWN_WINDOW = 512  # tokens, for a model that does not state its limit
 _LOCAL = "lmm-local/"  # prefix under which folders are registered with fastembed
 
 
 class ListedModel(NamedTuple):
-    """A model to download: size in GB; present: on this machine."""
+    """A model that can be downloaded.
+
+    size: in GB
+    present: True if it is on this machine"""
 
     name: str
     dimensions: int
@@ -59,13 +62,13 @@ class ListedModel(NamedTuple):
 class ModelFiles:
     """The files of a model.
 
-    onnx: in the folder
-    known: fastembed's name, "" for a user's folder
-    dimensions: 0 if unknown until run"""
+    onnx: path in the folder
+    registered: fastembed's name for the model, or "" for a user's folder
+    dimensions: 0 if unknown before the model runs"""
 
     folder: Path
     onnx: str
-    known: str
+    registered: str
     dimensions: int
 
 
@@ -112,7 +115,7 @@ def _download(model: BaseModelDescription) -> None:
 
 
 def _class_of(kind: Kind) -> Any:
-    """Return fastembed's class, with its log off."""
+    """Return fastembed's class for a kind of model, with its logging turned off."""
     from loguru import logger
 
     logger.disable("fastembed")
@@ -163,7 +166,9 @@ def _dimensions(model: BaseModelDescription) -> int:
 
 
 def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
-    """Return a model's files, relative to the root or downloaded. Raise ModelError if missing."""
+    """Return the files of a downloaded model, or of a folder. Raise ModelError if some are missing.
+
+    root: what a folder's path is relative to; by default the working folder"""
     if folder := local_folder(name, root or Path.cwd()):
         return _local_files(str(name), folder)
     model = _describe(name.model, _descriptions(kind))
@@ -177,7 +182,7 @@ def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
 
 
 def load_model(files: ModelFiles, kind: Kind) -> Any:
-    model, name = _class_of(kind), files.known
+    model, name = _class_of(kind), files.registered
     if not name:  # register a folder under its own name
         from fastembed.common.model_description import ModelSource
 
@@ -187,12 +192,12 @@ def load_model(files: ModelFiles, kind: Kind) -> Any:
             vectors = (_pooling(files.folder), True) if kind == "dense" else ()
             sizes = (files.dimensions,) if kind == "dense" else ()
             model.add_custom_model(name, *vectors, source, *sizes, files.onnx)
-    # fastembed would create the unused cache folder: name one that exists.
+    # cache_dir is not used, but fastembed would create it: name a folder that exists
     return model(name, cache_dir=str(files.folder), specific_model_path=str(files.folder))
 
 
 def _pooling(folder: Path) -> PoolingType:
-    """Return the folder's pooling (a convention of sentence-transformers), the mean by default."""
+    """Return a model folder's way of pooling, declared as sentence-transformers does; by default the mean."""
     from fastembed.common.model_description import PoolingType
 
     config = read_json(folder / "1_Pooling" / "config.json")
@@ -225,7 +230,7 @@ def fingerprint(files: ModelFiles) -> str:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """Return the object in a JSON file, {} if unreadable."""
+    """Return the object in a JSON file, or {} if there is none or it cannot be read."""
     with suppress(OSError, ValueError, RecursionError):
         content = json.loads(file.read_text(encoding="utf-8"))
         return content if isinstance(content, dict) else {}
@@ -239,7 +244,9 @@ def replace_surrogates(text: str) -> str:
 
 @contextmanager
 def fastembed_errors(failure: str) -> Iterator[None]:
-    """Turn every error of fastembed into a ModelError."""
+    """Turn each error of fastembed and its libraries into a ModelError.
+
+    failure: beginning of its message"""
     try:
         yield
     except Exception as error:
@@ -254,10 +261,11 @@ def fastembed_errors(failure: str) -> Iterator[None]:
 
 
 class FastEmbedder:
-    """A local embedding model with unit vectors. Raise ModelError if it is missing.
+    """A local embedding model, which makes vectors of length 1. Raise ModelError if it is missing.
 
-    Texts are embedded one at a time: int8 models depend on the rest of the batch, and batches are no faster.
-    space: changes with the model's files, whose vectors must not be mixed."""
+    Texts are embedded one at a time: with an int8 model, a vector depends on the other texts of its batch, and batches
+    are no faster.
+    space: changes with the model's files, since vectors of different files must not be mixed"""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -269,12 +277,12 @@ class FastEmbedder:
 
     @property
     def window(self) -> int:
-        """The tokens that the model reads, special ones excluded."""
+        """The number of tokens that the model reads of a text, without special ones."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             return _window(self._files.folder) - self._load_tokenizer().num_special_tokens_to_add(False)
 
     def count(self, text: str) -> int:
-        """Return a text's tokens, comparable with `window`."""
+        """Return the number of a text's tokens, to compare with `window`."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             return len(self._load_tokenizer().encode(replace_surrogates(text), add_special_tokens=False).ids)
 
@@ -305,7 +313,7 @@ class FastEmbedder:
 
 
 def _window(folder: Path) -> int:
-    """Return the model's limit in tokens, special ones included, as fastembed reads it."""
+    """Return the model's limit in tokens, with special ones, from the files in which fastembed looks it up."""
     config = read_json(folder / "tokenizer_config.json")
     lengths = [config.get("model_max_length"), config.get("max_length")]
     sizes = [size for size in lengths if type(size) is int and 0 < size < 2**31]
@@ -338,13 +346,13 @@ class CrossEncoder:
         self._model: TextCrossEncoder | None = None
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return a unitless score per text, higher is better. Raise ModelError."""
+        """Return a score for each text: a number of any size, higher for a better match. Raise ModelError."""
         return await asyncio.to_thread(self._score, question, list(texts))
 
     def _score(self, question: str, texts: list[str]) -> list[float]:
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             self._model = self._model or load_model(self._files, "cross-encoder")
-            # one at a time: see FastEmbedder
+            # one at a time, as in FastEmbedder
             question, texts = replace_surrogates(question), [*map(replace_surrogates, texts)]
             scores = [*map(float, self._model.rerank(question, texts, batch_size=1))]
             if len(scores) != len(texts) or not all(map(math.isfinite, scores)):

@@ -15,11 +15,11 @@ from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words
 from ...models.languages.words import find_compounds, find_words, fold, is_paired, typing_errors
 from .weights import FUZZY, PREFIX
 
-NEAREST_CACHED = 1000  # unknown words with cached nearest ones
-MOST_WORDS = 40  # searched words of a question
+NEAREST_CACHED = 1000  # unknown words whose nearest stems are cached
+MOST_WORDS = 40  # words of a question; further ones are ignored
 _SHORTEST_PREFIX = 4  # letters
-_TYPOS = 0.2  # per letter
-# Words of requests, or about the text itself, that name no subject
+_TYPOS = 0.2  # allowed per letter
+# Words that ask for something or refer to the text itself, and so name no subject
 _REQUESTS = frozenset(
     fold(word)
     for word in """define defined definition describe difference differ explain explained explanation meaning
@@ -41,7 +41,6 @@ _REQUESTS = frozenset(
     роль
     """.split()
 )
-# Words of courtesy
 _COURTESY = frozenset(
     fold(word)
     for word in """hi hello hey thanks thank thx please pls plz sorry ok okay
@@ -59,14 +58,15 @@ _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re
 def frequent_words(language: str) -> frozenset[str]:
     """Return a language's frequent words, which name no subject."""
     code = language_code(language)
-    longer = further_stop_words(code) - _ELIDED  # it contains `know` and the like
+    longer = further_stop_words(code) - _ELIDED  # adds words like "know"
     return frozenset(map(fold, stop_words(code) | longer))
 
 
 def asked_words(question: str, language: str) -> list[str]:
     """Return the distinct words of a question that name its subject, or all if none do.
 
-    language: the material's; replaced by another one with two more frequent words in the question"""
+    language: of the material. If the question has at least two more frequent words of another language, that one is
+    used instead."""
     text = _MEANING.sub(r"\1", question)
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
@@ -80,10 +80,11 @@ def _asks(word: str) -> bool:
 
 
 def other_words(question: str, language: str) -> list[str]:
-    """Return the words that `asked_words` omits: titles and annotated questions may have them ("When not to use
-    it")."""
-    kept_words = asked_words(question, language)
-    return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in kept_words]
+    """Return the words that `asked_words` omits.
+
+    Titles and annotated questions may contain them ("When not to use it")."""
+    asked = asked_words(question, language)
+    return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in asked]
 
 
 def keyword_form(question: str, language: str = "") -> str:
@@ -94,17 +95,18 @@ def keyword_form(question: str, language: str = "") -> str:
 
 
 def names_subject(question: str, language: str) -> bool:
-    """Return True if a question has a word beyond frequent ones and courtesy."""
+    """Return True if a question has a word that is neither frequent nor mere courtesy."""
     words = [fold(word) for word in find_words(without_asking(question)) if word[-1].isalnum()][:MOST_WORDS]
     return not (frequent_words(_language_of(words, language)) | _COURTESY).issuperset(words)
 
 
 def words_data() -> dict[str, list[str]]:
-    """Return the ask box's ignored words: frequent ones by language, and "" for the others."""
+    """Return the words that the ask box ignores: frequent words by language, and under "" those of any language."""
     return {"": sorted(_REQUESTS | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
 
 
 def _language_of(words: Sequence[str], usual: str) -> str:
+    """Return the usual language, or another one with at least two more of its frequent words among these."""
     folded = set(map(fold, words))
     counts = {code: len(folded & frequent_words(code)) for code in (usual, *LANGUAGES)}
     most = max(counts, key=lambda code: counts[code])
@@ -112,7 +114,9 @@ def _language_of(words: Sequence[str], usual: str) -> str:
 
 
 class Vocabulary:
-    """Matches words of questions to the words of texts. counts: document frequencies of the stems."""
+    """Matches words of questions to stems of texts.
+
+    counts: number of texts with each stem"""
 
     def __init__(self, statistics: TermStatistics, stemmers: Stemmers) -> None:
         self.counts = statistics.stems
@@ -146,10 +150,10 @@ class Vocabulary:
         return min(words, key=lambda word: (len(word), word), default=stem)
 
     def weighted_stems(self, word: str) -> dict[str, float]:
-        """Return a word's possible stems, with weights.
+        """Return the stems that a word may stand for, with weights.
 
-        These are its own stem in each language, longer stems with it as prefix, and otherwise the nearest by spelling
-        (one typing error per five letters)."""
+        These are its own stem in each language, and longer stems that begin with it. An unknown word has the stems
+        nearest in spelling instead, with at most one typing error per five letters."""
         weights: dict[str, float] = {}
         for stem in self._stemmers.query_stems(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
@@ -159,10 +163,10 @@ class Vocabulary:
         return weights or dict.fromkeys(self._near_of(fold(word)), FUZZY)
 
     def without_unknown(self, question: str, words: Sequence[str]) -> list[str]:
-        """Remove tokenizer artefacts from a question's words.
+        """Return the words without artefacts of cutting the question into words.
 
-        Drops unknown pairs beside known ones, unknown numbers with points, unknown code signs, and of a hyphenated word
-        either the whole or its parts."""
+        These are unknown pairs of characters that overlap a known pair (in scripts without blanks), unknown numbers
+        with points, unknown signs of code, and either the whole or the parts of a hyphenated word."""
         for parts in find_compounds(question):
             dropped = parts if self._is_known("".join(parts)) else ("".join(parts),)
             words = [word for word in words if word not in dropped]
@@ -179,24 +183,25 @@ class Vocabulary:
 
     @staticmethod
     def _is_seam(words: Sequence[str], is_known: Sequence[bool], at: int) -> bool:
+        """Return True for an unknown pair of characters that overlaps a known pair."""
         if is_known[at] or len(words[at]) != 2 or not is_paired(words[at][0]):
             return False
         before = at > 0 and is_known[at - 1] and words[at - 1][-1] == words[at][0]
         return before or (at + 1 < len(words) and is_known[at + 1] and words[at + 1][0] == words[at][1])
 
     def known_words(self, word: str) -> list[str]:
-        """Return a word, or its possible words if unknown."""
+        """Return a known word as it is, and for an unknown one the words that it may stand for."""
         if self._is_known(word):
             return [word]
         return [self._form(stem) for stem in self.weighted_stems(word)] or [word]
 
     def _nearest_stems(self, word: str) -> list[str]:
-        """Return the nearest stems by spelling, with the same first letter."""
+        """Return the stems of the words nearest in spelling, with the same first letter; none for a number."""
         most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
-        near: dict[str, int] = {}
+        errors_of: dict[str, int] = {}
         for size in range(len(word) - most, len(word) + most + 1):
             for other, stem in self._forms.get((word[:1], size), ()) if most else ():
-                if (far := typing_errors(word, other, most)) <= most:
-                    near[stem] = min(far, near.get(stem, far))
-        least = min(near.values(), default=0)
-        return [stem for stem, far in near.items() if far == least]
+                if (errors := typing_errors(word, other, most)) <= most:
+                    errors_of[stem] = min(errors, errors_of.get(stem, errors))
+        least = min(errors_of.values(), default=0)
+        return [stem for stem, errors in errors_of.items() if errors == least]

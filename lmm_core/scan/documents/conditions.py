@@ -27,12 +27,12 @@ _COMPUTED = re.compile(r"`(?:r|\{\w+\}) [^`\n]+`")
 
 @dataclass(frozen=True, slots=True)
 class PageConditions:
-    """Conditions for the visibility of content.
+    """The state of a render that decides which content a page shows.
 
-    profiles: of the render
-    metadata: document's, merged over the project's
-    runs: code is executed (all documents but .md)
-    lines: the lines of hidden text stay, empty"""
+    profiles: Quarto's active profiles
+    metadata: of the document, merged over the project's
+    runs: True if code cells are executed (in all documents except .md)
+    lines: True to leave an empty line for each hidden one, so that line numbers stay"""
 
     profiles: frozenset[str]
     metadata: Mapping[str, Any]
@@ -40,22 +40,28 @@ class PageConditions:
     lines: bool = False
 
     def visible_text(self, source: str) -> str:
+        """Return the part of a text block's source that the page shows."""
         if "content-" in source:
-            hidden = [(cut.start, cut.end) for cut in find_cuts(source, self._goes) if cut.part is not None]
-            source = without(source, hidden, self.lines)  # metadata divs are read later
-        pieces = (self._code(piece) if is_code else self._words(piece) for is_code, piece in split_fences(source))
+            hidden = [(cut.start, cut.end) for cut in find_cuts(source, self._hides_div) if cut.part is not None]
+            source = without(source, hidden, self.lines)
+        pieces = (
+            self._visible_code(piece) if is_code else self._visible_prose(piece)
+            for is_code, piece in split_fences(source)
+        )
         return "".join(pieces)
 
-    def _goes(self, part: Part) -> bool | None:
+    def _hides_div(self, part: Part) -> bool | None:
+        """Return True for a hidden div, and None for a metadata div, which is read later."""
         return None if part.metadata is not None else self.hides(part.attributes)
 
     def hides(self, attributes: Attributes) -> bool:
         """Return True if a div or span with these attributes is hidden."""
         if "content-hidden" in attributes.classes:
-            return self._holds(attributes.pairs)
-        return "content-visible" in attributes.classes and not self._holds(attributes.pairs)
+            return self._are_met(attributes.pairs)
+        return "content-visible" in attributes.classes and not self._are_met(attributes.pairs)
 
-    def _holds(self, pairs: Mapping[str, str]) -> bool:
+    def _are_met(self, pairs: Mapping[str, str]) -> bool:
+        """Return True if all conditions among a div's attributes (`when-format="html"`) are met, or there are none."""
         conditions = {"format": HTML.__contains__, "profile": self.profiles.__contains__, "meta": self._is_set}
         for key, value in pairs.items():
             word, _, name = key.partition("-")
@@ -64,17 +70,19 @@ class PageConditions:
         return True
 
     def _is_set(self, path: str) -> bool:
+        """Return True if a metadata key is set. path: keys joined by points"""
         value: Any = self.metadata
         for key in path.split("."):
             value = value.get(key) if isinstance(value, dict) else None
         return bool(value)
 
-    def _words(self, text: str) -> str:
+    def _visible_prose(self, text: str) -> str:
         if ".content-" in text:
             text = _SPAN.sub(lambda span: "" if self.hides(parse_attributes(span[1])) else span[0], text)
         return _COMPUTED.sub(LEFT_OUT, text) if self.runs else text
 
-    def _code(self, cell: str) -> str:
+    def _visible_code(self, cell: str) -> str:
+        """Return a code block as the page shows it, or nothing if it is hidden."""
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell
