@@ -1,4 +1,4 @@
-"""`lmm-index`: indexing of the document, which stays unchanged."""
+"""`lmm-index`: index the document, and hand it on unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def index(document: FilterDocument) -> FilterOutput:
     """
     _refuse_knitted(document)
     blocks = _blocks(document)
-    docid = _identity(document, blocks)
+    docid = _docid(document, blocks)
     project = document.project_for(blocks)
     if project is not None:
         _send(document, project, blocks, docid, docid if document.path is not None else f"{STDIN}{docid}")
@@ -38,7 +38,7 @@ def index(document: FilterDocument) -> FilterOutput:
 def _refuse_knitted(document: FilterDocument) -> None:
     if any(filter_name(name) == "lmm-knit" for name in document.call.filters_before):
         raise FilterError(
-            "lmm-knit has taken out RAG-only material and metadata already. Put -F lmm-index before -F lmm-knit."
+            "lmm-knit has already removed RAG-only material and metadata. Put -F lmm-index before -F lmm-knit."
         )
 
 
@@ -61,7 +61,7 @@ def _hand_on(document: FilterDocument) -> FilterOutput:
     return write_elements(document, as_divs(document, document.blocks) or document.ast)
 
 
-def _identity(document: FilterDocument, blocks: list[Block]) -> str:
+def _docid(document: FilterDocument, blocks: list[Block]) -> str:
     if document.path is not None:
         return docid_of(document.path)
     header = blocks[0] if blocks else None

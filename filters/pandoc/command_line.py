@@ -40,7 +40,7 @@ _ALIASES = {"read": "from", "write": "to"}
 
 
 def split_options(arguments: list[str]) -> Iterator[Option]:
-    """Yield long name and value of each option, and `("", FILE)` for inputs."""
+    """Yield the long name of each option and its value or None, and `("", FILE)` for inputs."""
     rest = list(arguments)
     while rest:
         argument = rest.pop(0)
@@ -56,11 +56,11 @@ def split_options(arguments: list[str]) -> Iterator[Option]:
 
 
 def _long_option(text: str, rest: list[str]) -> Option:
-    """Return an option, expanding abbreviations (`--meta`)."""
+    """Return an option, with its abbreviated name (`--meta`) in full."""
     name, equals, value = text.partition("=")
     if name not in _WITH_VALUE and name not in _FLAGS:
-        fits = [option for option in (*_WITH_VALUE, *_FLAGS) if option.startswith(name)]
-        name = fits[0] if len(fits) == 1 else name
+        matching = [option for option in (*_WITH_VALUE, *_FLAGS) if option.startswith(name)]
+        name = matching[0] if len(matching) == 1 else name
     name = _ALIASES.get(name, name)
     if equals:
         return name, value
@@ -80,9 +80,10 @@ def _short_options(text: str, rest: list[str]) -> Iterator[Option]:
 
 
 def find_defaults(name: str, folder: Path, data_dir: str | None) -> Path | None:
-    """Return the path of a defaults file, or None.
+    """Return the path of a defaults file, or None if there is none of this name.
 
-    folder: pandoc's working folder; data_dir: of `--data-dir`
+    folder: pandoc's working folder
+    data_dir: value of `--data-dir`, if given
     """
     places = [folder, *([folder / data_dir / "defaults"] if data_dir else [])]
     places += [place / "defaults" for place in _data_folders()]
@@ -91,7 +92,7 @@ def find_defaults(name: str, folder: Path, data_dir: str | None) -> Path | None:
 
 
 def read_defaults(path: Path) -> dict[str, Any] | None:
-    """Return the settings of a defaults file, None if it is no mapping. Raise FilterError if it is unreadable."""
+    """Return the settings of a defaults file, or None if it is not a mapping. Raise FilterError if unreadable."""
     import yaml
 
     try:
@@ -102,7 +103,7 @@ def read_defaults(path: Path) -> dict[str, Any] | None:
 
 
 def _expand(text: str, path: Path) -> str:
-    """Return a text with variables replaced; `${.}` is the file's folder."""
+    """Return a text with environment variables (`${NAME}`) replaced; `${.}` is the file's folder."""
     values = {".": str(path.parent), **os.environ}
     return re.sub(r"\$\{([.\w]+)\}", lambda variable: values.get(variable[1], variable[0]), text)
 

@@ -22,7 +22,9 @@ from .run import PandocRun, base_format
 
 @dataclass(frozen=True)
 class Source:
-    """The text of files, joined by blank lines as in pandoc. starts: first line of each."""
+    """The text of files, joined by blank lines as pandoc does.
+
+    starts: line of the text on which each file begins"""
 
     text: str
     files: Sequence[MarkdownFile]
@@ -30,7 +32,7 @@ class Source:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Return the parsed text."""
+        """The blocks of the text."""
         return parse_markdown_text(self.text)
 
     @classmethod
@@ -54,7 +56,7 @@ class Source:
 
 
 def _display_path(path: Path) -> str:
-    """Return a path relative to Quarto's project folder, since Quarto changes into the page's."""
+    """Return a path relative to Quarto's project, since Quarto runs pandoc in the page's folder, or to this folder."""
     for folder in (Path(os.environ.get("QUARTO_PROJECT_DIR", ".")).absolute(), Path.cwd()):
         if path.absolute().is_relative_to(folder):
             return os.path.relpath(path, folder)
@@ -73,9 +75,9 @@ def left_source(call: FilterCall, ast: dict[str, Any]) -> Source | None:
 
 
 def input_source(call: FilterCall) -> Source | None:
-    """Return the text of the input files, None if unknown.
+    """Return the text of the input files, or None if it is not known which these are.
 
-    Raise FilterError if `lmm-source` is missing, and OSError or MarkdownError.
+    Raise FilterError if the file that `lmm-source` names does not exist. Raise OSError and MarkdownError.
     """
     paths = _input_paths(call)
     if paths is None or not all(path.is_file() for path in paths):
@@ -99,9 +101,9 @@ def _input_paths(call: FilterCall) -> list[Path] | None:
 
 
 def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
-    """Return True if the elements were parsed from a text.
+    """Return True if pandoc read its elements from this text.
 
-    Raise FilterError if pandoc would overwrite a changed file.
+    Raise FilterError if pandoc would overwrite a file that changed after pandoc had read it.
     """
     if call.in_quarto or (call.previous and not needs_text(call)):
         return False
@@ -109,8 +111,7 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
         return True
     if call.run is not None and call.overwrites_source and not call.may_follow_foreign:
         raise FilterError(
-            "The file changed on disk while it was worked on: pandoc has read another text than it holds now. "
-            "Nothing was written. Run the command again."
+            "The file changed on disk after pandoc had read it. Nothing was written. Run the command again."
         )
     return False
 
@@ -122,7 +123,7 @@ def needs_text(call: FilterCall) -> bool:
 
 
 def is_direct(call: FilterCall) -> bool:
-    """Return True if the elements surely come straight from the files."""
+    """Return True if pandoc certainly read its elements from the files, and no other filter changed them."""
     run = call.run
     if run is None or run.defaults or call.options.source or run.files is None:
         return False
@@ -147,5 +148,5 @@ def _is_read_again(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
 
 
 def foreign_meta(meta: dict[str, Any]) -> dict[str, Any]:
-    """Return metadata without our options."""
+    """Return pandoc's metadata without our options."""
     return {key: value for key, value in meta.items() if not key.startswith("lmm")}

@@ -33,9 +33,11 @@ OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # by Quarto project ty
 class Course:
     """A course and its build settings.
 
+    workshop: where the site is built before it replaces the published one
     settings: of `_quarto.yml`, or {}
-    annotate: annotate even without a setting
-    use_quarto: render Quarto projects with Quarto"""
+    annotate: annotate all documents, whatever `_quarto.yml` says
+    use_quarto: render a Quarto project with Quarto if that is installed
+    progress: counts rendered pages"""
 
     folder: Path
     workshop: Workshop
@@ -47,7 +49,7 @@ class Course:
 
     @property
     def quarto(self) -> str | None:
-        """Quarto's path for an installed Quarto and a Quarto project, else None."""
+        """The path of Quarto if it is to render this course, else None."""
         return shutil.which("quarto") if self.use_quarto and project_file(self.folder) else None
 
     def pages(self) -> list[Page]:
@@ -57,7 +59,10 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """Result of a step. summary: short description."""
+    """The result of a step.
+
+    summary: what it did, or why it was skipped; "" if it failed
+    reports: its messages"""
 
     step: str
     ok: bool
@@ -68,7 +73,7 @@ class StepResult:
 
 
 class _Skipped(str):
-    """Reason for skipping a step."""
+    """A step's summary that says why there was nothing to do."""
 
     __slots__ = ()
 
@@ -76,10 +81,10 @@ class _Skipped(str):
 def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quarto: bool = True) -> Course:
     """Return the course in a folder. Raise CourseError, FolderError and QuartoError.
 
-    output: default: as in `_quarto.yml`"""
+    output: folder of the published site; by default as in `_quarto.yml`, or `_site`"""
     folder = folder.resolve()
     if project_file(folder) is None and (project := next(filter(project_file, folder.parents), None)):
-        raise CourseError(f"{folder} is a part of the Quarto project {project}: name that folder")
+        raise CourseError(f"{folder} is a part of the Quarto project {project}: run lmm course on that folder")
     settings = read_project(folder)
     published = Path.cwd() / output if output else folder / output_dir(folder)
     is_cleaned = output is None and mapping_in(settings, "project").get("type") in CLEANED
@@ -98,7 +103,7 @@ def output_dir(folder: Path) -> str:
 
 
 def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return documents that become pages: those Quarto renders, else those in `[files]`.
+    """Return the documents that become pages: in a Quarto project those that Quarto renders, else as `[files]` says.
 
     Raise QuartoError and ConfigError."""
     documents = only_inside(find_inputs(folder, logger), folder, logger)
@@ -112,7 +117,7 @@ def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Pat
 
 
 def check(course: Course) -> str:
-    """Check notes and project. Raise RenderError with one line per problem."""
+    """Check notes and project. Raise RenderError with a line for each problem, and CourseError without documents."""
     from ..quarto.before_render import find_problems
     from ..quarto.native_blocks import find_native
 
@@ -144,7 +149,7 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 
 
 def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
-    """Return a message if a Quarto project has cells that would not be run, since there is no Quarto."""
+    """Return a message if cells of a Quarto project would not be run because Quarto is not installed."""
     if not course.use_quarto or not project_file(course.folder):
         return []
     count = _count_cells(pages)
@@ -159,7 +164,7 @@ def _count_cells(pages: Sequence[Page]) -> int:
 
 
 def annotate(course: Course) -> str:
-    """Annotate documents where enabled."""
+    """Annotate the documents for which `_quarto.yml` or the course says so."""
     pages = [page for page in course.pages() if course.annotate or page.options.annotate]
     if not pages:
         how = "annotate: true under lmm: in _quarto.yml" if course.settings else "lmm rag"
@@ -196,7 +201,7 @@ def _render_with_quarto(course: Course, quarto: str) -> str:
         check=False,
     )
     if result.returncode:
-        raise CourseError(f"quarto render has failed (exit status {result.returncode}); its own messages stand above")
+        raise CourseError(f"quarto render failed (exit status {result.returncode}): see its messages above")
     write_site_box(course.workshop.site, course.folder, course.logger)  # Quarto 1.4 does not run extensions' scripts
     pages = len(list(course.workshop.site.rglob("*.html")))
     return f"{counted(pages, 'page')}, by Quarto"
@@ -211,6 +216,7 @@ def leaks(course: Course) -> str:
 
 
 def index(course: Course) -> str:
+    """Refresh the index, and remove files that are gone."""
     if not project_options(course.folder).index:
         return _Skipped("index: false under lmm: in _quarto.yml")
     refresh_index(course.pages(), course.folder, course.logger, prune=True)
@@ -218,6 +224,7 @@ def index(course: Course) -> str:
 
 
 def publish(course: Course) -> str:
+    """Replace the published site by the new one."""
     course.workshop.publish(course.logger)
     course.workshop.close()
     return str(course.workshop.published)
@@ -236,7 +243,10 @@ STEPS: dict[str, Callable[[Course], str]] = {
 def run_steps(
     course: Course, steps: Sequence[str], tell: Callable[[str], None] = lambda name: None
 ) -> Iterator[StepResult]:
-    """Run steps and yield results until one fails. tell: called with each step's name."""
+    """Run steps, and yield the result of each until one fails.
+
+    steps: their names; they run in the order of `STEPS`
+    tell: called with the name of each step before it runs"""
     for name, step in STEPS.items():
         if name in steps:
             tell(name)
@@ -261,7 +271,7 @@ def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepR
     )
 
 
-_VARYING = re.compile(r"'[^']*'|\d+")  # in messages of one kind, pandoc's too
+_VARYING = re.compile(r"'[^']*'|\d+")  # differs between messages of one kind
 
 
 class _CourseLogger(ListLogger):
@@ -279,7 +289,7 @@ class _CourseLogger(ListLogger):
             self._course.logger.report(report)
 
     def say_warnings(self) -> None:
-        """Pass on warnings, grouped by the message after their subject, without its names and numbers."""
+        """Pass on the first warning of each kind, with the number of others, which differ in subject or numbers."""
         kinds: dict[str, list[Report]] = {}
         for report in self.reports:
             if report.level == "warning":

@@ -1,4 +1,4 @@
-"""Access a project's files, as far as replies may."""
+"""Read a project's files, limited to those that an LLMD document may show to a model and change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = {".git": "git", "git~1": "git", ".lmm": "lmm", "lmm~1": "lmm"}
 
 
 def name_problem(path: str) -> str:
-    """Return why a path is not a valid name for a file on all systems, or ""."""
+    """Return why a path cannot name a project's file on every system, or "" if it can."""
     if not path.strip():
         return "the path is empty"
     if odd := [sign for sign in path if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]:
@@ -53,11 +53,12 @@ def _part_problem(part: str) -> str:
 
 @dataclass(frozen=True)
 class Files:
-    """The files accessible to a document.
+    """The files that a document may show to a model and change.
 
-    root: project folder, resolved
-    paths: in the code context
-    allow: more, as .gitignore patterns"""
+    root: the project's folder, resolved
+    document: the LLMD document itself, which is not one of them
+    paths: files in its code context
+    allow: further files, as patterns of .gitignore"""
 
     root: Path
     document: Path
@@ -65,7 +66,7 @@ class Files:
     allow: Sequence[str] = ()
 
     def locate(self, path: str) -> Path:
-        """Return a file's resolved path. Raise LlmdError with the reason if it is forbidden."""
+        """Return a file's resolved path. Raise LlmdError with the reason if the document may not access it."""
         if problem := name_problem(path):
             raise LlmdError(f"{shown_path(path)}: {problem}")
         try:
@@ -77,9 +78,9 @@ class Files:
         return place
 
     def read(self, path: str) -> str | None:
-        """Return a file's text with original line ends and byte-order mark, None if missing.
+        """Return a file's text with its line ends and byte-order mark, or None if there is no such file.
 
-        Raise LlmdError if it is forbidden or not text."""
+        Raise LlmdError if the document may not access it, or if it is not text."""
         place = self.locate(path)
         data = read_bytes(place)
         if data is None:
@@ -133,12 +134,12 @@ def _kind_problem(place: Path, real: Path) -> str:
 
 
 def shown_path(path: str) -> str:
-    """Return a path on one line."""
+    """Return a path with invisible characters escaped, for a message."""
     return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
 
 
 def read_bytes(place: Path) -> bytes | None:
-    """Return a file's bytes, None if missing. Raise LlmdError if it is unreadable."""
+    """Return a file's bytes, or None if there is no such file. Raise LlmdError if it cannot be read."""
     try:
         return place.read_bytes()
     except FileNotFoundError:

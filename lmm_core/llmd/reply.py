@@ -4,14 +4,14 @@
     <<<<<< SEARCH
     the lines as they are
     =======
-    the lines as they shall be
+    the lines as they will be
     >>>>>> REPLACE
 
 `SEARCH_MISSION` … `REPLACE_MISSION` has no path, and `CHANGELOG` … `CHANGELOG` encloses the text of one change. Marks
 have 5 to 9 signs at the start of a line. The path is on the line before, optionally in backticks or bold and with a
-colon; if the block is fenced, also before the fence or in its first line.
+colon; for a fenced block it may also be before the fence or on the line that opens it.
 
-Blocks may contain text that looks like a mark, if the block's own three marks have another number of signs. The
+A block may contain lines that look like marks, if its own three marks have a different number of signs. The
 specification has six signs around a divider of seven."""
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": 
 class Replacement:
     """Lines to search for and their replacement, without line ends.
 
-    path: as written, without `./`, unchecked; "" for the mission
-    line: of the SEARCH mark, from 1"""
+    path: as in the reply, without `./` and not validated; "" for the mission
+    line: number of the line with the SEARCH mark, from 1"""
 
     path: str
     search: tuple[str, ...]
@@ -51,7 +51,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class ChangelogText:
-    """A description of one change."""
+    """The description of a change for the changelog."""
 
     text: str
     line: int
@@ -59,7 +59,7 @@ class ChangelogText:
 
 @dataclass(slots=True)
 class ParsedReply:
-    """The changes in a reply, in order. Any `problems` (line from 1) prevent applying."""
+    """The changes in a reply, in order. They must not be applied if there are `problems`."""
 
     files: list[Replacement] = field(default_factory=list)
     missions: list[Replacement] = field(default_factory=list)
@@ -76,12 +76,12 @@ class ParsedReply:
 
 
 def parse_reply(text: str, request: str = "", first_line: int = 1) -> ParsedReply:
-    """Parse a reply without failing; errors are in `problems`.
+    """Parse a reply. Errors in it are not raised but listed in `problems`.
 
-    request: its tags may be the reply's subject
-    first_line: of the reply in its document, in which lines are counted"""
+    request: the human's text; tags and marks that are its subject are left in the reply
+    first_line: line of the document on which the reply begins; all line numbers are the document's"""
     answer = unwrap(text, request)
-    before = "\n" * (first_line - 1 + text.count("\n", 0, max(0, text.rfind(answer))))  # keeps the numbers of lines
+    before = "\n" * (first_line - 1 + text.count("\n", 0, max(0, text.rfind(answer))))  # for the line numbers
     return _ReplyReader([line.removesuffix("\r") for line in f"{before}{answer}".split("\n")]).read()
 
 
@@ -91,24 +91,24 @@ class _ReplyReader:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.done = 0  # line after the last block
-        self.fence = ""  # open fence, and its line
-        self.opened = -1
+        self.fence = ""  # the open fence
+        self.opened = -1  # its line
         self.reply = ParsedReply()
 
     def read(self) -> ParsedReply:
         at = 0
         while at < len(self.lines):
-            at = self._line(at)
+            at = self._read_line(at)
         return self.reply
 
-    def _line(self, at: int) -> int:
+    def _read_line(self, at: int) -> int:
         """Read a line, or the block that it opens. Return the next line's number."""
         line = self.lines[at].rstrip()
         mark, following = _MARK.fullmatch(line), at + 1
         try:
             if mark and mark["signs"][0] == "<" and mark["name"] in _ENDS:
-                following = self._end(at, mark) + 1
-                self._block(at, following - 1, mark)
+                following = self._find_end(at, mark) + 1
+                self._read_block(at, following - 1, mark)
             elif mark:
                 raise LlmdError(f"`{line}` ends no block")
             elif _is_nearly_mark(line):
@@ -127,8 +127,10 @@ class _ReplyReader:
         elif fence["fence"].startswith(self.fence) and not fence["info"]:
             self.fence, self.opened = "", -1
 
-    def _end(self, at: int, mark: re.Match[str]) -> int:
-        """Return the line of the end mark with as many signs, before another block begins with as many."""
+    def _find_end(self, at: int, mark: re.Match[str]) -> int:
+        """Return the line of a block's end mark, which has as many signs as its first mark.
+
+        Raise LlmdError if there is none, or another block with as many signs begins before it."""
         end = f"{'>' * len(mark['signs'])} {_ENDS[mark['name']]}"
         for number, line in enumerate(self.lines[at + 1 :], at + 1):
             if line.rstrip() == end:
@@ -137,21 +139,21 @@ class _ReplyReader:
                 break
         raise LlmdError(f"`{mark[0].strip()}` has no end: add the line `{end}`")
 
-    def _block(self, at: int, end: int, mark: re.Match[str]) -> None:
+    def _read_block(self, at: int, end: int, mark: re.Match[str]) -> None:
         if mark["name"] == "CHANGELOG":
             text = "\n".join(self.lines[at + 1 : end]).strip()
             if not text:
                 raise LlmdError("this CHANGELOG block has no text")
             self.reply.changelog += [ChangelogText(item, at + 1) for item in _items(text)]
             return
-        divider = self._divider(at, end, len(mark["signs"]))
+        divider = self._find_divider(at, end, len(mark["signs"]))
         search, new = tuple(self.lines[at + 1 : divider]), tuple(self.lines[divider + 1 : end])
         if mark["name"] == "SEARCH":
             self.reply.files.append(Replacement(self._path(at), search, new, at + 1))
         else:
             self.reply.missions.append(Replacement("", search, new, at + 1))
 
-    def _divider(self, at: int, end: int, signs: int) -> int:
+    def _find_divider(self, at: int, end: int, signs: int) -> int:
         dividers = [number for number in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[number])]
         if not dividers:
             raise LlmdError("the block has no line `=======` between the old text and the new one")
@@ -181,7 +183,7 @@ class _ReplyReader:
 
 
 def _is_nearly_mark(line: str) -> bool:
-    """Return True for many signs at the start of a line, or a mark's name behind some."""
+    """Return True for a line that begins with many signs, or with some and a mark's name."""
     bare = re.sub(r"[^\w<> ]", "", html.unescape(line))  # without bullets, emphasis and invisible characters
     rest = bare.lstrip(" <>")
     signs = sum(sign in "<>" for sign in bare[: len(bare) - len(rest)])

@@ -1,6 +1,6 @@
-"""Rules for who may see a part: readers of the notes, students who ask, nobody.
+"""Rules for who may see a part: readers of the notes, students who ask, or nobody.
 
-All routes (knitting, leak check, lint, index, answers, ask box) use these functions. Three keys decide, in this order:
+Knitting, leak check, `lmm scan`, index, answers and ask box all use these functions. Three keys decide, in this order:
 `knit` (in the notes or not), `type` (in the notes if kept; students have to ask for it), `skip` (not in the index).
 """
 
@@ -35,10 +35,10 @@ OUT = "-"  # prefix in `div_types` that removes a class
 class KnitRules:
     """The rules for leaving parts out of the notes.
 
-    div_types: RAG-only classes
-    keep: types to include, or `all`
-    types: those used in the project
-    allowed: words that the lint accepts
+    div_types: classes that make a div RAG-only
+    keep: types of material that stay in the notes, or `all`
+    types: all types used in the project
+    allowed: words that `lmm scan` does not report as misspelled types
     """
 
     div_types: frozenset[str] = DIV_TYPES
@@ -47,11 +47,12 @@ class KnitRules:
     allowed: frozenset[str] = frozenset()
 
     def keeps(self, types: Iterable[str]) -> bool:
+        """Return True if material of one of these types stays in the notes."""
         return not self.keep.isdisjoint((*types, ALL))
 
 
 def configured_types(words: Iterable[str]) -> frozenset[str]:
-    """Return the RAG-only classes, without those removed by `-`; `rag-only` cannot be removed."""
+    """Return the RAG-only classes: the default and named ones, without those removed by `-` (never `rag-only`)."""
     configured = set(words)
     return ((DIV_TYPES | named_types(configured)) - taken_out_types(configured)) | {RAG_ONLY}
 
@@ -62,7 +63,7 @@ def taken_out_types(words: Iterable[str]) -> frozenset[str]:
 
 
 def named_types(words: Iterable[str]) -> frozenset[str]:
-    """Return the classes without `-`, since a document must not weaken the configuration."""
+    """Return the classes without the prefix `-`. Only these count in a document, since it must not weaken settings."""
     return frozenset(word for word in words if not word.startswith(OUT))
 
 
@@ -101,7 +102,9 @@ class Properties(Protocol):
 
 
 def in_notes(properties: Properties, rules: KnitRules, is_header: bool = False) -> bool | None:
-    """Return whether a part is in the notes, None if undecided. `type` is a header key of other programs."""
+    """Return whether a part is in the notes, or None if its metadata leaves that open.
+
+    In a header, `type` is ignored, since other programs use it there."""
     if isinstance(knit := properties.get("knit"), bool):
         return knit
     types = [] if is_header else types_of(properties.get("type"))
@@ -109,19 +112,19 @@ def in_notes(properties: Properties, rules: KnitRules, is_header: bool = False) 
 
 
 def in_index(properties: Properties) -> bool | None:
-    """Return whether a part is in the index, None if undecided."""
+    """Return whether a part is in the index, or None if its metadata leaves that open."""
     skip = properties.get("skip")
     return not skip if isinstance(skip, bool) else None
 
 
 def own_types(properties: Properties) -> list[str] | None:
-    """Return a part's types, None if undecided, [] if explicitly in the notes."""
+    """Return a part's types, [] if it is explicitly in the notes, or None if its metadata leaves that open."""
     types = types_of(properties.get("type"))
     return types or ([] if in_notes(properties, KnitRules()) else None)
 
 
 def is_apart(properties: Properties) -> bool | None:
-    """Return True if a nested part is indexed as its own text, None if undecided."""
+    """Return whether a nested part is indexed as a text of its own, or None if its metadata leaves that open."""
     notes = in_notes(properties, KnitRules())
     if notes is False or in_index(properties) is not None or own_types(properties):
         return True
@@ -131,7 +134,7 @@ def is_apart(properties: Properties) -> bool | None:
 def div_properties(attributes: Attributes, rules: KnitRules) -> dict[str, Any]:
     """Return a div's classes and attributes as metadata.
 
-    The attribute `type` counts only with a class of the rules, or `rag-only`.
+    Its attribute `type` counts only for a type in the rules, or beside the class `rag-only`.
     """
     pairs = attributes.pairs
     properties: dict[str, Any] = {key: _TRUTH.get(pairs[key].lower(), pairs[key]) for key in DECIDING if key in pairs}
@@ -156,9 +159,9 @@ def part_properties(part: Part, rules: KnitRules) -> Properties:
 
 
 def may_be_quoted(types: Sequence[str], requested: str = "") -> bool:
-    """Return True if students may see a passage, by default untyped ones and definitions.
+    """Return True if an answer may quote a passage of these types.
 
-    requested: the requested type
+    requested: the type asked for; without one, untyped passages and definitions may be quoted
     """
     return requested in types if requested else not types or types[0] == DEFINITION
 
@@ -181,7 +184,7 @@ def is_indexed(node: Node) -> bool:
 
 
 def types_around(node: Node) -> list[str]:
-    """Return the types of the nearest deciding metadata below the header."""
+    """Return the types of the nearest part around a node that has any or is explicitly in the notes."""
     for part in (node, *reversed(node.ancestors)):
         if not isinstance(part, HeaderNode) and part.metadata and (types := own_types(part)) is not None:
             return types
@@ -189,7 +192,7 @@ def types_around(node: Node) -> list[str]:
 
 
 def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]:
-    """Yield all nodes but the document, each with True if left out of the notes."""
+    """Yield all nodes except the document, each with True if it is left out of the notes."""
     is_out: dict[int, bool] = {}
     for node in traverse(tree):
         if isinstance(node, HeaderNode):
@@ -217,7 +220,7 @@ def parts_and_cuts(text: str, rules: KnitRules) -> tuple[Sequence[Part], Sequenc
 
 
 def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks with an unclosed RAG-only div and the rest merged, as in Pandoc."""
+    """Return the blocks, with all text after an unclosed RAG-only div merged into it, as Pandoc reads it."""
     for at, block in enumerate(blocks):
         if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
             continue

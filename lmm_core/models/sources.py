@@ -1,6 +1,6 @@
-"""Sources of models: server, key variable and request limits.
+"""Define sources of models (server and key variable), and the options of requests to them.
 
-All use the OpenAI protocol. Keys are read from the environment per request, and never stored.
+All sources use the OpenAI protocol. Keys are read from the environment for each request, and never stored.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NONE = "none"
 CHAT_MODEL = "gpt-5.4-mini"  # default with OPENAI_API_KEY
 ANNOTATION_TOKENS = 1_000  # default limit of a reply with annotations
 
-# Provider parameters allowed in settings. Others store the request, search the web, forward to other servers, or
-# multiply the cost.
+# Parameters of providers that settings may contain. Others may store the request, search the web, forward it to other
+# servers, or multiply the cost.
 EXTRA_PARAMETERS = frozenset({
     "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "logit_bias", "frequency_penalty", "presence_penalty",
     "repetition_penalty", "repeat_penalty", "repeat_last_n", "reasoning_effort", "reasoning", "verbosity", "think",
@@ -34,8 +34,8 @@ EXTRA_PARAMETERS = frozenset({
 class ModelSource:
     """A server of models: `[sources.NAME]`.
 
-    file: the `config.toml` that names the server or the variable, "" for ours and the user's (environment, code)
-    server_file: the same, for the server alone"""
+    file: the `config.toml` that sets the server or the variable, or "" if neither is set in a file
+    server_file: the same for the server alone"""
 
     name: str
     base_url: Url = field(metadata={"description": "its address, with http:// or https://"})
@@ -59,11 +59,11 @@ class ModelSource:
         """Return why the key is not sent to the server, or ""."""
         if not self.has_key:
             return ""
-        return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable), self._otherwise)
+        return key_refusal(self.base_url, self.key_variable, self.file, _own_hosts(self.key_variable), self._advice)
 
     @property
-    def _otherwise(self) -> str:
-        """Return advice for a server without https in a trusted network."""
+    def _advice(self) -> str:
+        """Return how to use a server without https in a trusted network."""
         variable = f"LMM_SOURCES__{self.name.upper()}__"
         return (
             f"; if you trust the network, name the server in the environment ({variable}BASE_URL={self.base_url} and "
@@ -73,14 +73,15 @@ class ModelSource:
 
     @property
     def needs_key(self) -> bool:
-        """Return True if a key is required: not for local or self-hosted (vLLM) servers."""
+        """Return True if a key is required: never for local servers, nor for a source that is local by default."""
         own = SOURCES.get(self.name)
         return bool(self.key_variable) and not self.local and not (own and own.local)
 
     @property
     def detour(self) -> str:
-        """Return a warning if a file replaces the server of one of our sources, or "". Show it before anything is
-        sent."""
+        """Return a warning if a file replaces the server of one of our sources, or "".
+
+        Show it before anything is sent."""
         own, actual = SOURCES.get(self.name), server_of(self.base_url)
         if own is None or not self.server_file or self.local or actual == server_of(own.base_url):
             return ""
@@ -123,14 +124,14 @@ def known_sources(configured: Mapping[str, ModelSource] | None = None) -> dict[s
     return sources | dict(configured or {})
 
 
-def _homes(variable: str) -> set[str]:
+def _own_hosts(variable: str) -> set[str]:
     """Return the hosts of our sources that use a variable."""
     return {address_of(own.base_url).host for own in SOURCES.values() if own.key_variable == variable}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """A language model and requests to it: `[major]`, `[minor]`, `[aux]`."""
+    """A language model, and the options of requests to it: `[major]`, `[minor]`, `[aux]`."""
 
     model: str = config_key("default", '"source/model", a source alone ("openai"), or "default"')
     timeout: float = config_key(60.0, "seconds for one request", gt=0, allow_inf_nan=False)

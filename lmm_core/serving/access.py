@@ -23,7 +23,7 @@ from ..settings.tables import ServeOptions
 from .log import REQUESTS, Log
 from .tokens import TokenFile
 
-DEAR, CHEAP, CHEAPEST = 1.0, 0.1, 0.02  # cost in questions: an answer, a search without a model, a file
+ANSWER_COST, SEARCH_COST, FILE_COST = 1.0, 0.1, 0.02  # in questions; a search asks no model
 ANSWERS = ("/ask", "/judge")  # paths that cost a whole question even when refused
 OPEN = ("/about",)  # need no token
 SITE = "/site"  # path of the course's site, whose pages the log does not name
@@ -35,17 +35,20 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ADDRESSES = 10_000  # tracked, in about 2 MB
 MINUTE = 60.0
 NO_TOKEN = "This server needs an access token."
-UNKNOWN = "Who may ask cannot be checked just now. Tell your teacher."
+UNKNOWN = "Access tokens cannot be checked right now. Please tell your teacher."
 
 
 def refusal(status: int, error: str, wait: float = 0.0, challenge: str = "") -> Response:
-    """Return an error response. wait: seconds until a retry."""
+    """Return an error response.
+
+    wait: seconds after which to try again
+    challenge: value of WWW-Authenticate"""
     headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
     return JSONResponse({"error": error}, status, headers | ({"WWW-Authenticate": challenge} if challenge else {}))
 
 
 class Rates:
-    """Token buckets by address, each refilled evenly up to a minute's questions.
+    """Token buckets by client, each refilled evenly up to a minute's questions.
 
     rate: questions per minute"""
 
@@ -53,8 +56,8 @@ class Rates:
         self.rate = rate
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, who: str, cost: float = DEAR) -> float:
-        """Take from a bucket. Return 0, or the seconds to wait if it is short."""
+    def take(self, who: str, cost: float = ANSWER_COST) -> float:
+        """Take a cost from a client's bucket and return 0, or return the seconds to wait if there is too little."""
         key, now = network_of(who), time.monotonic()
         left, then = self._buckets.pop(key, (float(self.rate), now))
         left = min(float(self.rate), left + (now - then) * self.rate / MINUTE)
@@ -78,11 +81,11 @@ def network_of(address: str) -> str:
 class AccessRules:
     """The rules of access to a server.
 
-    host: listening address
-    token: shared token, "" for none
+    host: address on which it listens
+    token: shared by all readers, or "" for none
     tokens: of courses and groups
-    free: paths without token
-    paths: names allowed in the log"""
+    free: paths that need no token, also for pages of other sites
+    paths: those that may be named in the log"""
 
     options: ServeOptions
     host: str
@@ -115,7 +118,7 @@ class Guard:
             return
         began, status = time.monotonic(), 0
 
-        async def marked(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -126,10 +129,10 @@ class Guard:
 
         try:
             headers = Headers(scope=scope)
-            refused = self._stranger(headers, scope) or (
-                None if scope["path"] in self.rules.free else self._refused(scope)
+            refused = self._refuse_site(headers, scope) or (
+                None if scope["path"] in self.rules.free else self._refuse_client(scope)
             )
-            await (refused or self.app)(scope, receive, marked)
+            await (refused or self.app)(scope, receive, send_with_headers)
         finally:
             path = SITE if _is_site(scope) else scope["path"]
             named = scope["method"] in METHODS and path in self.rules.paths
@@ -138,25 +141,26 @@ class Guard:
             took = round((time.monotonic() - began) * 1000)
             self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {took} ms", kind, REQUESTS)
 
-    def _stranger(self, headers: Headers, scope: Scope) -> Response | None:
-        """Refuse foreign host names (DNS rebinding) and requests from other sites."""
+    def _refuse_site(self, headers: Headers, scope: Scope) -> Response | None:
+        """Return a refusal of an unknown host name (DNS rebinding) or of a request from another site, else None."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             name = ""
         if name not in self.names and not _is_address(name):
-            return refusal(421, "This server does not know this name of its own (hosts in the section [serve]).")
+            return refusal(421, "This host name is unknown. Add it to hosts in the section [serve] of config.toml.")
         scheme, _, place = (origin or "").lower().partition("://")
         is_own = scheme in ("http", "https") and place == host.lower()
         if origin is not None and not is_own and origin not in self.rules.options.origins:
-            return refusal(403, "Pages of this site may not ask here (origins in the section [serve]).")
+            return refusal(403, "Pages of this site may not ask here. Add it to origins in [serve] of config.toml.")
         is_elsewhere = origin is None and headers.get("sec-fetch-site") in ELSEWHERE
         if is_elsewhere and scope["path"] not in self.rules.free and not _opens_page(scope, headers):
-            return refusal(403, "Pages of other sites may not ask here by a picture or a link.")
+            return refusal(403, "Pictures and links on other sites may not ask here.")
         return None
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def _refuse_client(self, scope: Scope) -> Response | None:
+        """Return a refusal of a client without a valid token or with too many requests, else None."""
         path, client = scope["path"], scope.get("client")
         address, given = client[0] if client else "", _given_token(scope)
         try:
@@ -164,8 +168,8 @@ class Guard:
         except TokenError as error:
             self.log(f"the tokens: {error}")
             return None if path in OPEN else refusal(503, UNKNOWN)
-        is_try = name is None and given and path not in OPEN  # a wrong token costs a question
-        cost = DEAR if path in ANSWERS or is_try else CHEAPEST if _is_site(scope) else CHEAP
+        is_wrong_token = name is None and given and path not in OPEN  # costs a question, to slow down guessing
+        cost = ANSWER_COST if path in ANSWERS or is_wrong_token else FILE_COST if _is_site(scope) else SEARCH_COST
         if wait := self.rates.take(f"token {name} {network_of(address)}" if name else address, cost):
             return refusal(429, "Too many questions at once.", wait)
         if name is None and path not in OPEN:
@@ -173,7 +177,7 @@ class Guard:
         return None
 
     def _token_name(self, given: bytes) -> str | None:
-        """Return a token's name, "" for the shared one or none required, None if invalid."""
+        """Return the name of a valid token, or None. It is "" for the shared token, and if no token is needed."""
         tokens = self.rules.tokens.read()
         if tokens is None and not self.rules.token:
             return ""

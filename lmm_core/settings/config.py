@@ -4,9 +4,9 @@
 
 All problems are raised as one ConfigError, one a line.
 
-A `config.toml` may come with an untrusted folder. So it holds no keys, takes nothing from the environment, sends
-keys only to trusted servers (sources and storage record the file: see `models.addresses`), and keeps the index inside
-the project.
+A `config.toml` may come with an untrusted folder. So it cannot contain keys or read the environment, and it cannot
+send keys to servers that are not trusted (sources and storage record their file: see `models.addresses`) or put the
+index outside the project.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from ..models.sources import FASTEMBED, NONE, STAND_IN, ModelSource, known_sourc
 from .layers import MODEL_KEYS, Layers, flatten, read_layers
 from .tables import CONFIG_NAME, PREFIX, SECTIONS, ConfigTables, Keys, section_keys, table_class
 
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of settings with such names are never printed
 
 
 class ConfigSettings(BaseSettings, ConfigTables):  # type: ignore[misc]  # one frozen, the other not
-    """The settings of LM markdown and of LM markdown for education, and a `BaseSettings` as there.
+    """The settings of a project, as in LM markdown and LM markdown for education.
 
-    The tables are arguments: dictionaries, whose texts are converted ('5' to 5), or objects; `storage` also as
-    `":memory:"`, LocalStorage or RemoteSource. Missing keys come from the `config.toml` of the working folder's
+    Each table is an argument: a dictionary, whose texts are converted ('5' to 5), or an object. `storage` can also be
+    `":memory:"`, a LocalStorage or a RemoteSource. Missing keys come from the `config.toml` of the working folder's
     project (`_file` names another), then from the environment, then from the defaults. Raise ConfigError with all
     problems."""
 
@@ -65,12 +65,12 @@ class ConfigSettings(BaseSettings, ConfigTables):  # type: ignore[misc]  # one f
         env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
-        """Return the arguments alone: layers are merged already, with origins for messages and trust."""
+        """Return the arguments alone: `read_layers` has merged the other sources into them, and knows their origins."""
         return (init_settings,)
 
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:
-    """Return pydantic's error in a line."""
+    """Return an error of pydantic as one line that names the setting and its place."""
     keys = tuple(str(part) for part in error["loc"][: 3 if error["loc"][0] == "sources" else 2])
     place, name = layers.place(keys), ".".join(keys)
     if error["type"] == "missing":
@@ -90,7 +90,10 @@ def _describe(error: ErrorDetails, layers: Layers) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """A setting and its origin: `default`, `environment` with the variable, or file with line."""
+    """A setting and its origin.
+
+    key: with its section (`ask.budget`)
+    origin: `default`, `environment` and the variable, or the file and line"""
 
     key: str
     value: Any
@@ -98,7 +101,7 @@ class SettingInForce:
 
 
 def explain(file: Path) -> list[SettingInForce]:
-    """Return the effective settings of a `config.toml`, by section. Raise ConfigError."""
+    """Return all settings in force for the project of a `config.toml`, by section. Raise ConfigError."""
     layers, settings = read_layers(file, {}), ConfigSettings(file)
     return [SettingInForce(".".join(keys), value, _origin(layers, keys)) for keys, value in _values(settings)]
 
@@ -154,7 +157,7 @@ def _check_sources(layers: Layers) -> None:
 
 
 def _check_folder(layers: Layers) -> None:
-    """Check that a file keeps the index inside its project."""
+    """Report a file that puts the index outside its project, or in place of it."""
     keys = ("storage", "folder")
     folder, root = layers.value(*keys), layers.file.parent.resolve()
     if not isinstance(folder, str) or not layers.file_behind(keys):
@@ -204,7 +207,7 @@ def toml_line(table: type, key: str, value: Any = MISSING) -> str:
 
 
 def _source_lines() -> list[str]:
-    """Return comments on the keys of a source, which has no defaults."""
+    """Return comments that describe the keys of a source, since these have no defaults to show."""
     names = [f"#   {key}: {info.metadata['description']}" for key, info in section_keys("sources").items()]
     return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
 

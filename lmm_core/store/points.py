@@ -1,4 +1,4 @@
-"""Validate names, ids, points and vectors, equally in every place."""
+"""Validate names, ids, points and vectors, in the same way for every store."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 
 
 def checked_name(name: str) -> str:
-    """Return a collection's name. Raise StoreError if it cannot be a folder and a part of a URL."""
+    """Return a collection's name. Raise StoreError if it cannot be the name of a folder and a part of a URL."""
     if problem := name_problem(name):
         raise StoreError(f"{name!r:.250} cannot be the name of a collection: {problem}")
     return name
 
 
 def checked_id(text: str) -> str:
-    """Return a point's id in Qdrant's form. Raise StoreError if it is no UUID."""
+    """Return a point's id as Qdrant writes it. Raise StoreError if it is not a UUID."""
     if isinstance(text, str) and _WRITTEN(text):
         return text
     try:
@@ -34,7 +34,7 @@ def checked_id(text: str) -> str:
 
 
 def checked_points(points: Iterable[Point], spec: VectorSpec) -> list[Point]:
-    """Return points without empty vectors. Raise StoreError if one is invalid, before any is written."""
+    """Return points as they are stored, without empty vectors. Raise StoreError if one is invalid."""
     return [_checked_point(point, spec) for point in points]
 
 
@@ -56,7 +56,7 @@ def is_empty(vector: Vector) -> bool:
 
 
 def check_vector(name: str, vector: Vector, spec: VectorSpec) -> None:
-    """Raise StoreError if the collection has no such vector, or if its numbers are wrong."""
+    """Raise StoreError if the collection has no vector of this name and kind, or if its numbers are invalid."""
     sizes = {**spec.dense, **spec.multi}
     if name not in (spec.sparse if isinstance(vector, Sparse) else sizes):
         names = ", ".join(sorted([*sizes, *spec.sparse])) or "none"
@@ -92,4 +92,5 @@ def _check_finite(name: str, numbers: Any) -> None:
 
 
 def in_batches(values: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
+    """Yield values in batches of at most `size`."""
     return (values[start : start + size] for start in range(0, len(values), size))

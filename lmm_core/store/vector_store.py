@@ -52,7 +52,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A point found; score: 0 without a comparison."""
+    """A point returned by a store.
+
+    score: 0 if it was not compared with a query"""
 
     id: str
     payload: dict[str, Any]
@@ -71,7 +73,7 @@ class Where:
 class Search:
     """A query.
 
-    vectors: by name. Several results are fused by reciprocal ranks (RRF)."""
+    vectors: by name. The results for several vectors are fused by reciprocal ranks (RRF)."""
 
     vectors: Mapping[str, Vector]
     limit: int
@@ -84,7 +86,7 @@ class VectorStore(Protocol):
 
     @property
     def revision(self) -> object | None:
-        """An object that is replaced after each change; None: others may write, so only reading shows a change."""
+        """An object that is replaced after each change, or None if other processes may change the store."""
         return None
 
     def collections(self) -> list[str]:
@@ -94,10 +96,10 @@ class VectorStore(Protocol):
         """Create a collection. Raise StoreError if it exists.
 
         metadata: JSON values stored with it
-        indexes: payload keys to filter by"""
+        indexes: payload keys to filter by, with the types of their values"""
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata of `create`, or None without such a collection."""
+        """Return the metadata given to `create`, or None if there is no such collection."""
 
     def drop(self, name: str) -> None:
         """Remove a collection if it exists."""
@@ -105,12 +107,13 @@ class VectorStore(Protocol):
     def upsert(self, name: str, points: Sequence[Point]) -> None:
         """Insert or replace points by id.
 
-        They survive this process at once, and a power cut after `sync` or `close`."""
+        They survive a killed process at once, and a power cut after `sync` or `close`."""
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
-        """Write points without vectors that survive a power cut and are replayed over later writes.
+        """Write points without vectors, which announce later changes.
 
-        They announce changes. A server needs no such log."""
+        Unlike other writes they survive a power cut at once; opening the store then restores them. A server needs no
+        such log."""
         self.upsert(name, points)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
@@ -123,7 +126,7 @@ class VectorStore(Protocol):
         """Yield all matching points by id, with the payload or only some keys."""
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
-        """Return the points with these ids in order, without unknown ids."""
+        """Return the points with these ids, in this order; unknown ids are ignored."""
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """Return the best points by score, then id."""
@@ -147,7 +150,7 @@ def is_server(store: VectorStore) -> TypeGuard[ServerStore]:
     return hasattr(store, "switch")
 
 
-# Terms of `library`: `qdrant_edge` or `qdrant_client.models`, with equal class names
+# Conversion to the classes of `library`: `qdrant_edge` or `qdrant_client.models`, which have equal names
 
 
 def vector_for(vector: Vector, library: Any) -> Any:
@@ -176,9 +179,9 @@ def _condition(key: str, accepted: str | int | Sequence[str | int], library: Any
 
 
 async def run_in_thread(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-    """Return the result of work in a thread of ours, so that a silent server blocks nothing else, nor the exit.
+    """Run work in a thread of our own pool, so that a server that does not answer blocks no other threads.
 
-    Cancelling does not stop running work."""
+    Cancelling does not stop work that is running."""
     import asyncio
 
     return await asyncio.wrap_future(_pool().submit(work, *args, **kwargs))

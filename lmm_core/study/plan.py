@@ -20,7 +20,7 @@ from ..retrieve.plain_text import plain_title
 from ..retrieve.search import Retriever
 from .outline import WIDTH, main_section, reading_minutes, show_minutes, wrap
 
-SESSION = 120  # maximal minutes if only hours are given
+SESSION = 120  # minutes at most, if only a number of hours is given
 MOST_SESSIONS = 366
 
 
@@ -45,12 +45,13 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
 
 @dataclass(frozen=True)
 class StudyTime:
-    """Time for studying; no sessions if none is given.
+    """The time that a sentence gives for studying.
 
-    minutes: per session
+    sessions: 0 if the sentence gives no time
+    minutes: length of each session
     unit: evening, day, session …
-    understood: words naming the time
-    rest: other words"""
+    understood: the words that name the time
+    rest: the other words"""
 
     sessions: int
     minutes: float
@@ -59,8 +60,10 @@ class StudyTime:
     rest: str
 
 
-class _Named(NamedTuple):
-    """A time at words[start:end]. number: 0 if it only qualifies other hours (`a day`)."""
+class _NamedTime(NamedTuple):
+    """A time named by words[start:end].
+
+    number: 0 if the words only say how hours are meant (`a day`)"""
 
     unit: _TimeUnit
     number: float
@@ -71,14 +74,14 @@ class _Named(NamedTuple):
 def read_time(sentence: str) -> StudyTime:
     """Return the time in a sentence.
 
-    Hours beside days (`two hours a day`) are per session; hours alone are divided."""
+    Hours beside days (`two hours a day`) are the length of a session; hours alone are divided into sessions."""
     words = _WORD.findall(sentence[:2_000])
-    named = [time for at in range(len(words)) if (time := _named(words, at)) is not None]
-    # `in three weeks` is a deadline if another time is given
+    named = [time for at in range(len(words)) if (time := _time_at(words, at)) is not None]
+    # "in three weeks" is a deadline if another time is given
     named = [time for time in named if not (time.start and words[time.start - 1].lower() in _UNTIL)] or named
-    gone = {at for time in named for at in range(time.start, time.end)}
+    naming = {at for time in named for at in range(time.start, time.end)}
     understood = ", ".join(" ".join(words[time.start : time.end]) for time in named)
-    rest = " ".join(word for at, word in enumerate(words) if at not in gone)
+    rest = " ".join(word for at, word in enumerate(words) if at not in naming)
     days = [time for time in named if time.unit.sessions]
     minutes = sum(time.number * time.unit.minutes for time in named if not time.unit.sessions)
     if any(time.number for time in days) or (days and minutes):
@@ -90,19 +93,20 @@ def read_time(sentence: str) -> StudyTime:
     return StudyTime(int(count), minutes / count if count else 0, "session", understood, rest)
 
 
-def _named(words: Sequence[str], at: int) -> _Named | None:
+def _time_at(words: Sequence[str], at: int) -> _NamedTime | None:
+    """Return the time whose unit is the word at a position, or None."""
     unit = _UNITS.get(words[at].lower())
     if unit is None:
         return None
     before = words[at - 1].lower() if at else ""
     is_after_hours = at > 1 and words[at - 2].lower() in _UNITS and before in ("a", "an", "the")  # two hours a day
     if unit.sessions and (before in _EACH or is_after_hours):
-        return _Named(unit, 0, at - 1, at + 1)
+        return _NamedTime(unit, 0, at - 1, at + 1)
     start = at - 1 if at > 1 and before in _AMONG else at  # three whole days
     number = _number(words[start - 1]) if start else 0
     if not number and words[at].lower() not in _ALONE:
         return None
-    return _Named(unit, number or 1, start - bool(number), at + 1)
+    return _NamedTime(unit, number or 1, start - bool(number), at + 1)
 
 
 def _number(word: str) -> float:
@@ -114,10 +118,10 @@ def _number(word: str) -> float:
 # Plan
 
 
-EXERCISE_MINUTES = 10  # including the solution; our estimate
-NEAR = 0.3  # share of the best score from which a section matches a topic
+EXERCISE_MINUTES = 10  # for an exercise and its solution; an estimate
+NEAR = 0.3  # a section matches a topic if it has at least this share of the best score
 PAGE = 40  # lines
-NAMED = 12  # sections listed as left out
+NAMED = 12  # sections named as left out
 _ABOUT = re.compile(
     r"\b(?:only|just|about|on|nur|bloß|über|zu[rm]?|seulement|uniquement|sur|solo|soltanto|solamente|sólo|únicamente|sobre|su)\b"
     r"(?P<topic>.*)",
@@ -127,9 +131,10 @@ _ABOUT = re.compile(
 
 @dataclass(frozen=True)
 class Step:
-    """A unit of reading: a top section of a document, or the text before them.
+    """A unit of reading: a top section of a document, or the text before these.
 
-    minutes: reading, plus `EXERCISE_MINUTES` per exercise"""
+    place: file and lines
+    minutes: time to read it, plus `EXERCISE_MINUTES` for each exercise"""
 
     id: str
     document: str
@@ -143,9 +148,9 @@ class Step:
 class StudyPlan:
     """A plan of sessions within the available time.
 
-    topic: "" for all
-    left_out: steps that do not fit
-    problems: wishes that could not be met"""
+    topic: "" for all sections
+    left_out: steps for which there is no time
+    problems: sentences that say which wishes could not be met"""
 
     time: StudyTime
     topic: str
@@ -169,31 +174,33 @@ async def make_plan(library: Library, wish: str) -> StudyPlan:
         topic = topic or time.rest
         problems.append(f"No time was given: sessions last at most {show_minutes(SESSION)}.")
     steps_in_turn = _in_turn(steps)
-    chosen = await _about(library, topic, steps) if topic else steps_in_turn
+    chosen = await _steps_about(library, topic, steps) if topic else steps_in_turn
     if not chosen:
         problems.append(f"Nothing was found about “{topic}”: this is a plan of all sections.")
         chosen, topic = steps_in_turn, ""
     available = time.sessions * time.minutes
-    taken = _fitting(chosen, available)
-    left = tuple(step for step in chosen if step.id not in taken)
-    if left:
-        problems.append(f"There is no time for {counted(len(left), 'section')} ({show_minutes(_sum(left))}).")
+    fitting = _ids_fitting(chosen, available)
+    left_out = tuple(step for step in chosen if step.id not in fitting)
+    if left_out:
+        problems.append(f"There is no time for {counted(len(left_out), 'section')} ({show_minutes(_sum(left_out))}).")
     elif topic and available > 2 * _sum(chosen):
         problems.append(f"The notes have only {show_minutes(_sum(chosen))} about “{topic}”.")
-    planned = [step for step, _ in steps if step.id in taken]
-    return StudyPlan(time, topic, divide(planned, time), left, tuple(problems))
+    planned = [step for step, _ in steps if step.id in fitting]
+    return StudyPlan(time, topic, divide(planned, time), left_out, tuple(problems))
 
 
-def _fitting(steps: Sequence[Step], available: float) -> set[str]:
-    taken, minutes = set[str](), 0.0
+def _ids_fitting(steps: Sequence[Step], available: float) -> set[str]:
+    """Return the ids of the steps that fit into the available minutes (0: no limit), at least of the first."""
+    ids, minutes = set[str](), 0.0
     for step in steps:
         if not available or minutes + step.minutes <= available:
-            taken.add(step.id)
+            ids.add(step.id)
             minutes += step.minutes
-    return taken or {step.id for step in steps[:1]}
+    return ids or {step.id for step in steps[:1]}
 
 
-async def _about(library: Library, topic: str, steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
+async def _steps_about(library: Library, topic: str, steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
+    """Return the steps with sections that match a topic, the best first."""
     ranked = (await Retriever(library).retrieve(topic)).sections
     near = [hit.section.key for hit in ranked if hit.score > 0 and hit.score >= NEAR * ranked[0].score]
     places = {step.id: min(map(near.index, keys & set(near)), default=-1) for step, keys in steps}
@@ -207,7 +214,7 @@ def _in_turn(steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
 
 
 def make_steps(material: Material) -> Iterator[tuple[Step, set[Key]]]:
-    """Yield steps in document order, each with its section keys."""
+    """Yield the steps of all documents in order, each with the keys of its sections."""
     for document in material.documents:
         inner = main_section(document)
         title = plain_title(inner.title)
@@ -229,7 +236,7 @@ def _step(section: Section, document: str, title: str, passages: Sequence[Passag
 
 
 def divide(steps: Sequence[Step], time: StudyTime) -> tuple[tuple[Step, ...], ...]:
-    """Return steps in order, divided into sessions of similar length: two hours by default."""
+    """Return steps in order, divided into sessions of similar length: of about two hours, if no time is given."""
     total = _sum(steps)
     count = min(time.sessions or max(-(-int(total) // SESSION), 1), max(len(steps), 1))
     sessions: list[list[Step]] = [[] for _ in range(count)]
@@ -242,7 +249,7 @@ def divide(steps: Sequence[Step], time: StudyTime) -> tuple[tuple[Step, ...], ..
 
 
 def find_topic(sentence: str) -> str:
-    """Return the topic after `only`, `about`, `nur`, `sur` etc., or ""."""
+    """Return what follows the last `only`, `about`, `nur`, `sur` or the like in a sentence, or ""."""
     about = _ABOUT.search(sentence)
     if not about:
         return ""
@@ -257,7 +264,7 @@ def _sum(steps: Sequence[Step]) -> float:
 
 
 def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
-    """Return a plan as text, problems first; sections are omitted if it would exceed a page."""
+    """Return a plan as text, problems first. If it would be longer than a page, only documents are listed."""
     lines = [wrap(problem, "", width) for problem in plan.problems]
     time, about = plan.time, f" about “{plan.topic}”" if plan.topic else ""
     understood = (

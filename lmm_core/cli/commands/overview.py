@@ -30,14 +30,14 @@ def _codes() -> str:
 
 @click.command(epilog=_codes())
 @folders_argument
-@click.option("--strict", is_flag=True, help="Exit with 1 if anything at all was found.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if any mistake was found.")
 @json_option
 def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json: bool) -> None:
     """Show sections, what is missing, and mistakes. Nothing is written.
 
-    The sections are listed for a single file. Of several, each gets a line.
-    Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
-    read or would be shown by mistake; with --strict, also for the codes marked with a *."""
+    For a single file, its sections are listed; for several, each file has one line.
+    Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something cannot
+    be read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger = ReportPrinter()
     files = find_documents(paths, logger, finder=finder)
     overviews = _look_over(files, logger)

@@ -13,8 +13,8 @@ from ...errors import ModelError
 from ..cache import Cache, CacheUser
 
 WORDS_ALONE = (
-    "name no model under [embeddings], and run `lmm index --rebuild` for an index that compares words (of a folder of "
-    "markdown: remove its folder in .md_index, and run `lmm md-index`)"
+    "remove the model from [embeddings] and run `lmm index --rebuild`, for an index that only compares words (for a "
+    "folder of markdown, remove its folder in .md_index and run `lmm md-index`)"
 )
 
 
@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
     @property
     def window(self) -> int:
-        """The tokens of a text that are read; more are cut off or refused."""
+        """The number of tokens that the model reads; a longer text is cut off or refused."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector per text, all of one length. Raise ModelError."""
@@ -44,10 +44,10 @@ class Embedder(Protocol):
 
 
 class AbsentEmbedder:
-    """A placeholder for an unavailable embedding model: search is lexical.
+    """Takes the place of an embedding model that is not available, so that search compares words.
 
     name: of that model
-    error: why it is unavailable"""
+    error: why it is not available; `embed` raises it"""
 
     window = 0
 
@@ -62,7 +62,7 @@ class AbsentEmbedder:
 
 
 def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
-    """Yield the texts in batches limited by number and total characters; an overlong text is a batch of its own."""
+    """Yield the texts in batches limited by number and total characters; a text that is too long is a batch alone."""
     group: list[str] = []
     size = 0
     for text in texts:
@@ -77,17 +77,17 @@ def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iter
 
 # Cache
 
-# Texts per group; an interrupted run repeats unfinished groups
+# Limits of a group of texts that is embedded and cached together; an interrupted run repeats unfinished groups
 MOST_TEXTS = 64
 MOST_CHARACTERS = 200_000
 AT_ONCE = 8  # groups; local models take one at a time
 
 
 class CachedEmbedder(CacheUser):
-    """An embedder with a cache. All vectors are 32-bit.
+    """An embedder with a cache. All vectors are rounded to 32 bits, as they are cached.
 
-    warn: called once if the cache is unusable
-    at_once: parallel groups"""
+    warn: called once if the cache cannot be used
+    at_once: number of groups embedded at the same time"""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class CachedEmbedder(CacheUser):
     ) -> None:
         self.embedder, self.cache, self.warn = embedder, cache, warn
         self.name = embedder.name
-        # Server or files: never mix vectors of another model under the same name
+        # A model of the same name on another server or in other files has another space
         self._space = str(getattr(embedder, "space", embedder.name))
         self._at_once = at_once
 

@@ -11,7 +11,7 @@ from ...errors import ModelError
 from .words import WordCache, find_words, fold
 
 LISTS = Path(__file__).parents[1] / "stopword_lists"
-# Snowball's languages by code
+# Languages with a Snowball stemmer, by code
 LANGUAGES = {
     "en": "english", "de": "german", "fr": "french", "it": "italian", "es": "spanish", "ar": "arabic", "da": "danish",
     "el": "greek", "fi": "finnish", "hu": "hungarian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
@@ -27,8 +27,8 @@ _NAMES = {
     "hy": "Armenian", "ka": "Georgian",
 }  # fmt: skip
 _SAME = {"nb": "no", "nn": "no"}
-# Spellings to unify, in regular expressions that Python and JavaScript read alike: British as American, and letters of
-# formulas by name.
+# Patterns and replacements that unify spellings: British as American, and Greek letters of formulas as their names.
+# JavaScript uses them too.
 _ENGLISH = [
     ("(?<=[a-z]{2})our(?=(?:s|ed|ing|er|ers|able|ful|less|ite|ites|hood|hoods)?$)", "or"),  # colour
     ("(?<=[a-z]{2}[bt])re(?=s?$)", "er"),  # centre
@@ -45,12 +45,12 @@ _GREEK = dict(
     )
 )
 SPELLINGS = {"": [(f"^{letter}$", name) for letter, name in _GREEK.items()], "en": _ENGLISH}
-# Stemmed without accents, as often typed; other stemmers need them
+# Languages in which accents are often left out in typing, and are removed before stemming; other stemmers need them
 _TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
 
 
 def language_code(lang: str) -> str:
-    """Return the first part of a code (`de` of `de-AT`), the code of a name (`german`), or ""."""
+    """Return the code for a locale (`de` for `de-AT`) or a language's English name (`german`)."""
     code = re.split(r"[-_.]", lang.strip().lower())[0]
     short = next((short for short, name in LANGUAGES.items() if name == code), code)
     return _SAME.get(short, short)
@@ -63,9 +63,9 @@ def language_name(code: str) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language, none without a list.
+    """Return the stop words of a language, or an empty set if it has no list.
 
-    Raise ModelError if a list is missing, because results would differ."""
+    Raise ModelError if a list cannot be read, since searching without it would give other results."""
     code = language_code(language)
     if code not in WITH_STOP_WORDS:
         return frozenset()
@@ -78,7 +78,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 @cache
 def further_stop_words(language: str) -> frozenset[str]:
-    """Return further frequent words of a language code, none without a list."""
+    """Return further frequent words of a language, or an empty set if it has no list."""
     file = LISTS / "more" / f"{language}.txt"
     return frozenset(file.read_text(encoding="utf-8").split()) if file.is_file() else frozenset()
 
@@ -87,7 +87,7 @@ WITH_STOP_WORDS = tuple(code for code in LANGUAGES if code not in ("ar", "el", "
 
 
 class Stemmer:
-    """The stemmer of a language; by default it only strips accents."""
+    """The stemmer of a language. Without a Snowball stemmer for it, words are only folded (see `fold`)."""
 
     def __init__(self, language: str) -> None:
         self.language = language_code(language)
@@ -96,7 +96,7 @@ class Stemmer:
         self.stem = WordCache(self.find_stem).__getitem__  # cached; "" for a stop word
 
     def find_stem(self, word: str) -> str:
-        """Return `stem` uncached."""
+        """Return the stem of a word, or "" for a stop word, without the cache of `stem`."""
         folded = fold(word)
         if folded in self._left_out:
             return ""
@@ -128,19 +128,20 @@ class Stemmers:
         return self._stemmers[code]
 
     def stems_of(self, word: str) -> set[str]:
-        """Return a word's stems in each language met so far; none for a stop word."""
+        """Return a word's stems in the languages used so far. A language in which it is a stop word has none."""
         return {stem for stemmer in self._stemmers.values() if (stem := stemmer.stem(word))}
 
     def query_stems(self, word: str, languages: Iterable[str] = ()) -> list[str]:
-        """Return the stems of a query word in some languages, by default those met so far.
+        """Return the stems of a word of a query.
 
-        A stop word in all of them is returned unchanged."""
+        languages: codes, by default of the languages used so far
+        A word that is a stop word in all of them is returned folded."""
         codes = tuple(languages) or tuple(self._stemmers) or (self.language,)
         return list(dict.fromkeys(filter(None, (self.of(code).stem(word) for code in codes)))) or [fold(word)]
 
 
 def make_stemmer(language: str) -> Callable[[str], str]:
-    """Return the stemming function of a language code."""
+    """Return the stemming function for a language code; without a Snowball stemmer it changes nothing."""
     if language not in LANGUAGES:
         return str
     from py_rust_stemmers import SnowballStemmer

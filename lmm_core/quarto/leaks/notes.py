@@ -1,4 +1,4 @@
-"""Look up words in the published notes, which are no leaks. Documents are knitted on demand."""
+"""Look up words in the published notes: whatever they contain is no leak. Documents are knitted on demand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
 class PublishedTexts:
-    """Consecutive texts, as on a page without the parts between them."""
+    """The texts of a page in order, without the parts left out between them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = [*texts]
@@ -41,20 +41,22 @@ class PublishedTexts:
 
     @cached_property
     def names(self) -> Set[str]:
-        """Headings that the texts link to."""
+        """Names that the texts link to or cite (`#name`, `@name`)."""
         return {name for text in self.texts for name in _NAMES.findall(text)}
 
     def have(self, needle: Needle) -> bool:
-        """Return True if the texts contain a needle, with or without markup words."""
+        """Return True if the texts contain a needle, as written in markdown or as rendered."""
         return self._raw.contains(needle) or self._rendered.contains(needle)
 
     def have_element(self, letters: str) -> bool:
-        """Return True if a line that may be an element consists of these letters."""
+        """Return True if a line of the texts, which may be an element of a page, consists of these letters."""
         return (letters in self._raw.letters or letters in self._rendered.letters) and letters in self._elements
 
 
 class _Note:
-    """A document's published text. include: types also in an ask box's data."""
+    """A document's published text.
+
+    include: types of material that an ask box's data contains as well"""
 
     def __init__(self, document: SourceDocument, include: frozenset[str]) -> None:
         self._document, self._include = document, include
@@ -67,7 +69,7 @@ class _Note:
 
     @cached_property
     def data(self) -> PublishedTexts:
-        """Additional texts in an ask box's data: questions, summaries, included types."""
+        """Texts that only an ask box's data contains: questions, summaries and included types."""
         document, rules = self._document, self._document.rules
         if self._include <= rules.keep and not document.is_hidden:
             return PublishedTexts(annotation_texts(document.blocks, rules))
@@ -84,7 +86,7 @@ class PublishedNotes:
     """A site's published text.
 
     texts: of the project, such as its title
-    include: types also in an ask box's data, None without a box"""
+    include: types of material in an ask box's data, or None if the site has no box"""
 
     def __init__(
         self, documents: Sequence[SourceDocument], texts: Sequence[str], include: frozenset[str] | None
@@ -100,27 +102,27 @@ class PublishedNotes:
     def contain(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
         """Return True if the notes contain a needle.
 
-        source: document of its part
-        file: where it was found
-        is_data: in an ask box's data"""
+        source: the document from which the needle's part was left out
+        file: the rendered file in which it was found
+        is_data: True if that file is an ask box's data"""
         key = is_data, needle
         if key not in self._contained:
-            in_data = (note.data for note in self._likely(source, file)) if is_data and self._has_data else ()
-            in_notes = (note.texts for note in self._likely(source, file))
+            in_data = (note.data for note in self._likely_first(source, file)) if is_data and self._has_data else ()
+            in_notes = (note.texts for note in self._likely_first(source, file))
             self._contained[key] = any(texts.have(needle) for texts in chain(in_data, [self._project], in_notes))
         return self._contained[key]
 
     def have_element(self, letters: str, source: Path, file: Path) -> bool:
         """Return True if a line of the notes consists of these letters."""
-        texts = (note.texts for note in self._likely(source, file))
+        texts = (note.texts for note in self._likely_first(source, file))
         return any(text.have_element(letters) for text in chain([self._project], texts))
 
     def have_name(self, name: str, source: Path, file: Path) -> bool:
         """Return True if the notes have a heading or link with this name."""
-        return any(name in note.names for note in self._likely(source, file))
+        return any(name in note.names for note in self._likely_first(source, file))
 
-    def _likely(self, source: Path, file: Path) -> Iterator[_Note]:
-        """Yield all notes, the source's and the page's first."""
+    def _likely_first(self, source: Path, file: Path) -> Iterator[_Note]:
+        """Yield all notes, beginning with the source's and those with the name of the rendered file."""
         first = {self._notes[source]: True} | dict.fromkeys(self._by_stem.get(file.stem, ()))
         yield from first
         yield from (note for note in self._notes.values() if note not in first)
