@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .units import GOOD, NO_FRAME, ChunkLimits, Frame, Unit, cut_at, find_units, sentence_ends
+from .units import GOOD, NO_FRAME, ChunkLimits, Frame, TextPart, Unit, cut_at, find_units, sentence_ends
 
 # An eighth above the size is accepted
 TOLERANCE = 8
@@ -139,7 +139,7 @@ class _PieceSearch:
             yield from self._fitting_pieces(first, middle)
             yield from self._fitting_pieces(middle, stop)
         else:
-            for unit in cut_at(self.text, first_unit.start, first_unit.end, self.limits):
+            for unit in cut_at(self.text, TextPart(first_unit.start, first_unit.end), self.limits):
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:

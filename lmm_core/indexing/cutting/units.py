@@ -49,7 +49,7 @@ _ABBREVIATION = re.compile(
 # (Each alternative begins with a plain character, which makes the search much faster.)
 _VERBATIM = re.compile(r"`(?<!``)(`*)(?!`)[^`][\s\S]{0,300}?(?<!`)`\1(?!`)|\$[^$\n]{1,300}\$|\]\([^()\n]{1,300}\)")
 
-_SENTENCES = Separator(_SENTENCE, CLOSE, GOOD, True)
+_SENTENCES = Separator(_SENTENCE, CLOSE, GOOD, sentences=True)
 _LINES = Separator(_LINE_ENDS, LINE, GOOD)
 _WORDS = Separator(_BLANKS, WORD, WORD)
 PROSE = (_SENTENCES, _LINES, _WORDS)
@@ -125,6 +125,15 @@ class Frame:
 NO_FRAME = Frame()
 
 
+class TextPart(NamedTuple):
+    """A part of a text to make units of: `text[start:end]`. frame, prose: see `Unit`."""
+
+    start: int
+    end: int
+    frame: Frame = NO_FRAME
+    prose: bool = True
+
+
 @dataclass(slots=True)
 class Unit:
     """An indivisible part of a text: `text[start:end]`.
@@ -172,7 +181,8 @@ def find_units(text: str, starts: Sequence[int], limits: ChunkLimits) -> list[Un
     """Return the units of a text with blocks at `starts`."""
     units: list[Unit] = []
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        units += _fit(text, start, end, NO_FRAME, limits) or _BlockCutter(text, start, end, limits).units
+        block = TextPart(start, end, prose=_is_prose(text[start:end]))
+        units += _fit(text, block, limits) or _BlockCutter(text, start, end, limits).units
         if _HEADING.match(text, start):  # belongs to the text after it
             units[-1].cost = CLOSE
         else:
@@ -203,7 +213,7 @@ class _BlockCutter:
         line = self._after_blank(0)
         while line < len(self.lines):
             line = self._take(line)
-        self.units = self.units or cut_at(text, start, end, limits)
+        self.units = self.units or cut_at(text, TextPart(start, end), limits)
 
     def _find_frames(self, regions: Sequence[_Region]) -> tuple[list[_Region | None], list[Frame]]:
         """Return the innermost region of each line, and the frame open before it."""
@@ -234,7 +244,9 @@ class _BlockCutter:
         region, inside = self.regions.get(line), self.inside[line]
         if region is not None:
             stop = self._after_blank(region.last + 1)
-            units = _fit(self.text, self.at[line], self.at[stop], self.frames[line], self.limits)
+            start, end = self.at[line], self.at[stop]
+            whole = TextPart(start, end, self.frames[line], _is_prose(self.text[start:end]))
+            units = _fit(self.text, whole, self.limits)
             if not units:
                 return self._add(line, region.body if region.kind == "code" else self._after_blank(region.body), WORD)
             units[0].frame = Frame(self.frames[line].before, self.frames[stop].after)
@@ -247,8 +259,8 @@ class _BlockCutter:
                 stop = self._after_blank(line + 1)
                 return self._add(line, stop, self._cost_before(stop))
             stop = self._run_end(line)
-            prose = _NOT_PROSE.search(self.text, self.at[line], self.at[stop]) is None
-            return self._add(line, stop, self._cost_before(stop), PROSE, prose)
+            prose = _is_prose(self.text[self.at[line] : self.at[stop]])
+            return self._add(line, stop, self._cost_before(stop), PROSE, prose=prose)
         return self._take_row(line, inside)
 
     def _take_row(self, line: int, region: _Region) -> int:
@@ -267,13 +279,12 @@ class _BlockCutter:
         return self._add(line, stop, self._cost_before(stop) if stop > region.last else inner)
 
     def _add(
-        self, line: int, stop: int, cost: float, separators: Sequence[Separator] = WORDS, prose: bool = False
+        self, line: int, stop: int, cost: float, separators: Sequence[Separator] = WORDS, *, prose: bool = False
     ) -> int:
         """Add the units of some lines, and return the next line."""
         frame = Frame(self.frames[line].before, self.frames[stop].after)
-        start, end = self.at[line], self.at[stop]
-        units = _fit(self.text, start, end, frame, self.limits, prose)
-        units = units or cut_at(self.text, start, end, self.limits, frame, separators, prose)
+        part = TextPart(self.at[line], self.at[stop], frame, prose)
+        units = _fit(self.text, part, self.limits) or cut_at(self.text, part, self.limits, separators)
         units[-1].cost = cost
         self.units += units
         return stop
@@ -374,53 +385,51 @@ def _is_pipe_rule(line: str) -> bool:
 # Sentences, words
 
 
-def _fit(text: str, start: int, end: int, frame: Frame, limits: ChunkLimits, prose: bool | None = None) -> list[Unit]:
+def _is_prose(text: str) -> bool:
+    return _NOT_PROSE.search(text) is None
+
+
+def _fit(text: str, part: TextPart, limits: ChunkLimits) -> list[Unit]:
     """Return a part of a text as one unit, or [] if it is too long."""
-    part = text[start:end]
-    size = limits.of(part)
+    start, end, frame, prose = part
+    size = limits.of(text[start:end])
     full = end - start if limits.count is len else size
     if (full if frame.after else size) + limits.of_frame(frame) > limits.longest:
         return []
-    prose = _NOT_PROSE.search(part) is None if prose is None else prose
     return [Unit(start, end, frame, BLOCK, prose, size, full)]
 
 
 def cut_at(
-    text: str,
-    start: int,
-    end: int,
-    limits: ChunkLimits,
-    frame: Frame = NO_FRAME,
-    separators: Sequence[Separator] = WORDS,
-    prose: bool = True,
-) -> list[Unit]:
+    text: str, part: TextPart, limits: ChunkLimits, separators: Sequence[Separator] = WORDS
+) -> list[Unit]:  # fmt: skip
     """Cut a part of a text at the first separator, and overlong results at the next ones."""
     if not separators:
-        return _cut_anywhere(text, start, end, frame, limits, prose)
+        return _cut_anywhere(text, part, limits)
     units: list[Unit] = []
-    for first, stop, cost in _cuts(text, start, end, separators[0]):
-        fitting = _fit(text, first, stop, frame, limits, prose)
-        units += fitting or cut_at(text, first, stop, limits, frame, separators[1:], prose)
+    for smaller, cost in _cuts(text, part, separators[0]):
+        units += _fit(text, smaller, limits) or cut_at(text, smaller, limits, separators[1:])
         units[-1].cost = cost
     return units
 
 
-def _cuts(text: str, start: int, end: int, separator: Separator) -> Iterator[tuple[int, int, float]]:
-    part = text[start:end]
-    text_start = len(part) - len(part.lstrip(" \t\r\n"))  # skip parts of white space only
-    at, stop = 0, len(part.rstrip(" \t\r\n"))
-    for match in find_separators(separator, part):
+def _cuts(text: str, part: TextPart, separator: Separator) -> Iterator[tuple[TextPart, float]]:
+    source = text[part.start : part.end]
+    text_start = len(source) - len(source.lstrip(" \t\r\n"))  # skip parts of white space only
+    at, stop = part.start, len(source.rstrip(" \t\r\n"))
+    for match in find_separators(separator, source):
         if text_start < match.end() < stop:
             cost = separator.at_blank if match[0].count("\n") > 1 else separator.cost
-            yield start + at, start + match.end(), cost
-            at = match.end()
-    yield start + at, end, BLOCK
+            end = part.start + match.end()
+            yield part._replace(start=at, end=end), cost
+            at = end
+    yield part._replace(start=at), BLOCK
 
 
-def _cut_anywhere(text: str, start: int, end: int, frame: Frame, limits: ChunkLimits, prose: bool) -> list[Unit]:
+def _cut_anywhere(text: str, part: TextPart, limits: ChunkLimits) -> list[Unit]:
     """Cut one long word into units, without excessive indentation."""
-    part = text[start:end]
-    at, stop = start + len(part) - len(part.lstrip(" \t\r\n")), start + len(part.rstrip(" \t\r\n"))
+    start, end, frame, prose = part
+    source = text[start:end]
+    at, stop = start + len(source) - len(source.lstrip(" \t\r\n")), start + len(source.rstrip(" \t\r\n"))
     most = max(1, limits.longest - limits.of_frame(frame))
     units: list[Unit] = []
     while at < stop:
