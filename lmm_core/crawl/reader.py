@@ -17,7 +17,7 @@ from ..errors import CrawlError
 from ..files.gitignore import Ignored, read_rules, rules_above
 from ..files.recovery import torn_problem
 from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, because, name_problem, shown_name, walk
-from ..indexing.chunks import AnnotationModel, Chunk, make_chunks
+from ..indexing.chunks import AnnotationModel, Chunk, IndexedDocument, make_chunks
 from ..indexing.cutting.pieces import cut_text
 from ..indexing.cutting.split import BlocksText
 from ..indexing.cutting.units import ChunkLimits
@@ -122,8 +122,8 @@ def cut_windows(text: str, docid: str, source: str, encoding: EncodingModel, lan
     language: default without one in the header, "" to recognize it"""
     blocks = without_anchors(parse_markdown_text(text))
     windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count_tokens, LEAST))]
-    rules = KnitRules(frozenset())
-    return make_chunks(windows, encoding, ANNOTATIONS, docid, source, rules, language_of(blocks, language))
+    document = IndexedDocument(docid, source, language_of(blocks, language))
+    return make_chunks(windows, document, encoding, ANNOTATIONS, KnitRules(frozenset()))
 
 
 def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:

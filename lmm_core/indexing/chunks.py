@@ -53,6 +53,19 @@ class AnnotationModel:
 DEFAULT_MODEL = AnnotationModel(("titles", "questions"))
 
 
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """The document that chunks are made of.
+
+    docid: whatever its header says
+    source: its file
+    language: its code, if known"""
+
+    docid: str
+    source: str
+    language: str = ""
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A text to be stored.
@@ -91,23 +104,23 @@ def blocks_to_chunks(
     none; source: the file; language: the document's code. Parts with `skip: true` are left out."""
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
     docid = docid_in(header_content(blocklist)) or docid
-    return make_chunks(blocklist, encoding_model, model, docid, source, rules or KnitRules(), language)
+    document = IndexedDocument(docid, source, language)
+    return make_chunks(blocklist, document, encoding_model, model, rules or KnitRules())
 
 
 def make_chunks(
     blocks: Sequence[Block],
+    document: IndexedDocument,
     encoding: EncodingModel,
     model: AnnotationModel,
-    docid: str,
-    source: str,
     rules: KnitRules,
-    language: str = "",
 ) -> list[Chunk]:
-    """Return a document's chunks; see `blocks_to_chunks`. docid: whatever the header says."""
+    """Return the chunks of a document's blocks; see `blocks_to_chunks`."""
     tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return []
-    base = {"docid": docid, "source": source} | ({"language": language} if language else {})
+    base = {"docid": document.docid, "source": document.source}
+    base |= {"language": document.language} if document.language else {}
     places = _places(tree)
     chunks: list[Chunk] = []
     counts: Counter[str] = Counter()
@@ -116,7 +129,8 @@ def make_chunks(
         page = _page(node) or page
         for content, own in _contents(node, rules):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
-            payload = base | _properties(node) | page | own | place | _place_in_document(node, docid, len(chunks))
+            sequence = _place_in_document(node, document.docid, len(chunks))
+            payload = base | _properties(node) | page | own | place | sequence
             annotations = _annotations(node, place["titles"], model)
             chunks.append(_chunk(content, annotations, payload, encoding, counts))
     return chunks

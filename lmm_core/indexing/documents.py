@@ -31,7 +31,7 @@ from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import page_settings, quarto_language, read_project
 from ..settings.tables import SplitOpts
 from ..store.vector_store import ScoredPoint
-from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks
+from .chunks import AnnotationModel, Chunk, IndexedDocument, document_chunks, make_chunks
 from .collection import GROUP
 from .cutting.split import Count, ParentDocument, transform
 from .encoding import (
@@ -101,7 +101,8 @@ def blocklist_encode(
     opts = _default_sizes(opts, fitted) if fitted else opts
     split = transform(blocks, opts, count=window.count if window else None, logger=logger)
     language = language_of(blocks, project.embeddings.language or quarto_language(project.root))
-    chunks = make_chunks(split.blocks, encoding, _annotation_model(project), docid, source, project.rules, language)
+    document = IndexedDocument(docid, source, language)
+    chunks = make_chunks(split.blocks, document, encoding, _annotation_model(project), project.rules)
     if fitted:
         chunks = [chunk if fitted.holds_all(chunk.texts.dense) else _with_fewer(chunk, fitted) for chunk in chunks]
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
@@ -126,9 +127,8 @@ def encode_passages(
     """Return only the chunks of `blocklist_encode`, under the headings that Pandoc sees."""
     header = header_content(blocks)
     split = transform(blocks, _split_options_of(header, project), logger=logger).blocks
-    docid, language = docid_in(header) or docid, language_of(blocks, project.embeddings.language)
-    encoding, model = _plain_encoding(project), _annotation_model(project)
-    return make_chunks(split, encoding, model, docid, source, project.rules, language)
+    document = IndexedDocument(docid_in(header) or docid, source, language_of(blocks, project.embeddings.language))
+    return make_chunks(split, document, _plain_encoding(project), _annotation_model(project), project.rules)
 
 
 def _plain_encoding(project: Project) -> EncodingModel:
