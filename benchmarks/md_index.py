@@ -28,7 +28,7 @@ from texts import MB, corpora, size
 
 from lmm_core.crawl import FOLDER
 from lmm_core.crawl.catalogue import database_at
-from lmm_core.crawl.indexer import index_folder
+from lmm_core.crawl.indexer import FolderIndexer
 from lmm_core.crawl.reader import crawl, cut_windows, read
 from lmm_core.crawl.search import MOST_SHOWN, Indexes, SnippetHit
 from lmm_core.files.walk import WalkedFile
@@ -169,7 +169,7 @@ async def with_indexes(made: Project, roots: Sequence[Path], work: Callable[[Ind
     models = Models(warn=ListLogger().warning)
     database = database_at(made, made.root / FOLDER)
     for root in roots:
-        await index_folder(database, models, root)
+        await FolderIndexer(database, models).index(root)
     indexes = Indexes(database, models)
     try:
         return await work(indexes)

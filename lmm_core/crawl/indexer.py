@@ -66,47 +66,47 @@ class Indexed:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-async def index_folder(
-    database: Database,
-    models: Models,
-    root: Path,
-    name: str = "",
-    description: str = "",
-    ignore: Sequence[str] = (),
-    expect: Count = lambda count: None,
-    progress: Count = lambda count: None,
-    logger: LoggerBase | None = None,
-) -> Indexed:
-    """Index the markdown files under a folder, or refresh their index. Raise CrawlError, StoreError or ModelError.
+@dataclass
+class FolderIndexer:
+    """Indexes folders of markdown into a database. expect, progress: see `Refresh`."""
 
-    Completed work stays after an error. name: by default the folder's; description: by default the earlier one, or the
-    README's first heading; ignore: patterns as in `.gitignore`; expect, progress: see `Refresh`."""
-    name = checked_index_name(name or default_name(root))
-    before = database.entries().get(name)
-    description = description or (before.description if before else read_description(root))
-    lock: FolderLock | None = None
-    store: VectorStore | None = None
-    try:
-        await asyncio.to_thread(_check_folder, database, root, name)
-        if database.project.storage.url:  # else the store has a lock
-            lock = FolderLock(database.folder(name))
-            await asyncio.to_thread(lock.take)
-        store = await asyncio.to_thread(project_store, database.project_of(name))
-        indexed = Indexed(name, description.encode("utf-8", "replace").decode("utf-8"))
-        run = _Run(database, models, root.resolve(), store, indexed, logger or ListLogger())
-        await run.index(ignore, expect, progress)
-        await run.finish()
-    except FolderError as error:
-        raise CrawlError(str(error)) from error
-    except OSError as error:
-        where = error.filename or database.folder(name)
-        raise CrawlError(f"{where}: {error.strerror or error}. What was done before is kept.") from error
-    finally:
-        if store is not None:
-            await asyncio.to_thread(store.close)
-        if lock is not None:
-            lock.release()
-    return indexed
+    database: Database
+    models: Models
+    expect: Count = lambda count: None
+    progress: Count = lambda count: None
+    logger: LoggerBase = field(default_factory=ListLogger)
+
+    async def index(self, root: Path, name: str = "", description: str = "", ignore: Sequence[str] = ()) -> Indexed:
+        """Index the markdown files under a folder, or refresh their index. Raise CrawlError, StoreError or ModelError.
+
+        Completed work stays after an error. name: by default the folder's; description: by default the earlier one, or
+        the README's first heading; ignore: patterns as in `.gitignore`."""
+        database, name = self.database, checked_index_name(name or default_name(root))
+        before = database.entries().get(name)
+        description = description or (before.description if before else read_description(root))
+        lock: FolderLock | None = None
+        store: VectorStore | None = None
+        try:
+            await asyncio.to_thread(_check_folder, database, root, name)
+            if database.project.storage.url:  # else the store has a lock
+                lock = FolderLock(database.folder(name))
+                await asyncio.to_thread(lock.take)
+            store = await asyncio.to_thread(project_store, database.project_of(name))
+            indexed = Indexed(name, description.encode("utf-8", "replace").decode("utf-8"))
+            run = _Run(self, root.resolve(), store, indexed)
+            await run.index(ignore)
+            await run.finish()
+        except FolderError as error:
+            raise CrawlError(str(error)) from error
+        except OSError as error:
+            where = error.filename or database.folder(name)
+            raise CrawlError(f"{where}: {error.strerror or error}. What was done before is kept.") from error
+        finally:
+            if store is not None:
+                await asyncio.to_thread(store.close)
+            if lock is not None:
+                lock.release()
+        return indexed
 
 
 def default_name(root: Path) -> str:
@@ -162,22 +162,23 @@ def _encoding_without_annotations(configured: str) -> str:
 class _Run:
     """A run of the indexer over a folder."""
 
-    def __init__(
-        self, database: Database, models: Models, root: Path, store: VectorStore, indexed: Indexed, logger: LoggerBase
-    ) -> None:
-        self.database, self.models, self.root, self.store = database, models, root, store
-        self.indexed, self.name, self.logger = indexed, indexed.name, logger
-        project = database.project
+    def __init__(self, indexer: FolderIndexer, root: Path, store: VectorStore, indexed: Indexed) -> None:
+        self.indexer, self.root, self.store, self.indexed = indexer, root, store, indexed
+        self.database, self.name = indexer.database, indexed.name
+        project = self.database.project
         encoding: Any = _encoding_without_annotations(project.embeddings.encoding)
         embeddings = replace(project.embeddings, encoding=encoding)
-        self.project = replace(database.project_of(self.name), root=root, embeddings=embeddings, models=project.models)
+        self.project = replace(
+            self.database.project_of(self.name), root=root, embeddings=embeddings, models=project.models
+        )
         self.collection = self.project.database.collection_name
         self.vectors: list[float] = []  # sum of new dense vectors
 
-    async def index(self, ignore: Sequence[str], expect: Count, progress: Count) -> None:
+    async def index(self, ignore: Sequence[str]) -> None:
         """Store changes, and remove missing or unreadable files."""
-        identity_stored = await asyncio.to_thread(self.store.metadata, self.collection)
-        self.encoder = make_encoder(self.project, self.models, identity_stored or {}, self.project.embeddings.encoding)
+        indexer, identity_stored = self.indexer, await asyncio.to_thread(self.store.metadata, self.collection)
+        encoding = self.project.embeddings.encoding
+        self.encoder = make_encoder(self.project, indexer.models, identity_stored or {}, encoding)
         identity = self.encoder.identity()
         if identity_stored is not None and (
             is_later(identity_stored) or describe_differences(identity_stored, identity)
@@ -185,9 +186,9 @@ class _Run:
             raise CrawlError(why_unlike(self.name, identity_stored, identity))
         documents = await asyncio.to_thread(self._read, ignore)
         refresh = Refresh(
-            self.project, self.store, self.models, logger=self.logger, expect=expect, progress=progress,
-            is_left_out=self._is_left_out, reader=WindowReader(self.name, self.root, self.database.project),
-            written=self._add_vectors, repairs=True,
+            self.project, self.store, indexer.models, logger=indexer.logger, expect=indexer.expect,
+            progress=indexer.progress, is_left_out=self._is_left_out, written=self._add_vectors, repairs=True,
+            reader=WindowReader(self.name, self.root, self.database.project),
         )  # fmt: skip
         counts = await refresh.index(documents, [*self.present])
         dropped = await asyncio.to_thread(refresh.remove, self._is_left_out)
@@ -210,7 +211,7 @@ class _Run:
                 documents.append(MarkdownFile(file.path, text, b""))
                 if len(text) > LARGE:
                     advice = f"The file has {len(text) / MIB:.1f} MiB. Split it, so that its parts can be found."
-                    self.logger.report(Report("warning", advice, str(file.path)))
+                    self.indexer.logger.report(Report("warning", advice, str(file.path)))
         self.present = {file.path for file in documents}
         self.present |= {self.root / skipped.doc_path for skipped in self.indexed.skipped if skipped.torn}
         return documents

@@ -17,7 +17,7 @@ from ..settings.models import Models
 from ..settings.project import Project
 from . import FOLDER
 from .catalogue import ALL, Database, database_at, title_of
-from .indexer import Indexed, index_folder
+from .indexer import FolderIndexer, Indexed
 from .search import MOST_SHOWN, SHOWN, Indexes, source_of
 
 CHANGING = frozenset({"index_markdown_docs"})  # tools that write
@@ -79,7 +79,8 @@ def _index_tool(working: Path, database: Database, models: Models) -> Function:
     async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
         that is there is brought up to date. The files themselves are not changed."""
-        return _as_result(await index_folder(database, models, _inside(working, root), index_name, description))
+        indexer, folder = FolderIndexer(database, models), _inside(working, root)
+        return _as_result(await indexer.index(folder, index_name, description))
 
     return index_markdown_docs
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lmm_core.crawl.catalogue import SNIPPETS, Database
-from lmm_core.crawl.indexer import index_folder
+from lmm_core.crawl.indexer import FolderIndexer
 from lmm_core.crawl.search import Indexes
 from lmm_core.indexing.collection import project_store
 from lmm_core.indexing.records import FILES
@@ -40,7 +40,7 @@ def in_language(language, database=DATABASE):
 
 def index(root="docs", name="", description="", database=DATABASE, **options):
     """Index a folder in this process."""
-    return run(index_folder(database, Models(), Path(root), name, description, **options))
+    return run(FolderIndexer(database, Models(), **options).index(Path(root), name, description))
 
 
 def search(query, name="all", k=5, database=DATABASE, warn=print):

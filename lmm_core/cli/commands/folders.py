@@ -11,7 +11,7 @@ from typing import TypeVar
 import click
 
 from ...crawl.catalogue import database_at
-from ...crawl.indexer import Indexed, index_folder
+from ...crawl.indexer import FolderIndexer, Indexed
 from ...crawl.search import MOST_SHOWN, SHOWN, Indexes, SnippetHit
 from ...logging import Report, counted, one_line, printable, say
 from ...retrieve.plain_text import in_unicode, plain_text
@@ -47,9 +47,8 @@ def md_index(
         database = database_at(project, db_root)
         try:
             with ProgressBar(quiet) as bar:
-                return await index_folder(
-                    database, models, root, name, description, ignore, bar.expect, bar.add, logger
-                )
+                indexer = FolderIndexer(database, models, bar.expect, bar.add, logger)
+                return await indexer.index(root, name, description, ignore)
         finally:
             await models.close()
 
