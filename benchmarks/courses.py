@@ -95,7 +95,7 @@ async def asked_of(library: Library, question: dict[str, Any], book: Path) -> li
     answer = await talk.ask(question["question"])
     if not question["gold"]:
         return ["not in the text", *([] if answer.answered else ["ask: refused there"])]
-    points = await search_points(library, question["question"], LIST, lambda why: None)
+    points = await search_points(library, question["question"], LIST)
     places = [(one.payload["source"], one.payload["line_start"], one.payload["line_end"]) for one in points]
     cited = [(source.source, source.line_start, source.line_end) for source in answer.sources[:1]]
     search, ask = ([(place[0], JUDGE.text_lines(book, *place)) for place in way] for way in (places, cited))

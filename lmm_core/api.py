@@ -113,8 +113,10 @@ async def index(
     files = finder.find(places, logger, INDEXED)
     project, models = load_project(files[0] if files else places[0] / "-"), Models(warn=logger.warning)
     async with open_index(project, models) as store:
-        is_left_out = finder.left_out_finder(places)
-        refresh = Refresh(project, store, models, annotate, logger=logger, is_left_out=is_left_out, rebuild=rebuild)
+        refresh = Refresh(
+            project, store, models, annotate=annotate, logger=logger, is_left_out=finder.left_out_finder(places),
+            rebuild=rebuild,
+        )  # fmt: skip
         counts = await refresh.run(files)
         counts.removed += refresh.prune(places)
     return counts
@@ -140,11 +142,10 @@ async def asearch(
     from .settings.models import Models
     from .settings.project import load_project
 
-    warn = (logger or ConsoleLogger()).warning
-    library = Library(load_project(Path(folder) / "-"), Models(warn=warn))
+    library = Library(load_project(Path(folder) / "-"), Models(warn=(logger or ConsoleLogger()).warning))
     try:
         async with library.use():
-            spans = best_spans(await search_spans([library], _asked(query), limit, warn, type=type))
+            spans = best_spans(await search_spans([library], _asked(query), limit, type=type))
     finally:
         await library.close()
     return [replace(span.passage, score=span.score) for span in spans.values()][:limit]

@@ -28,7 +28,7 @@ from pydantic import ConfigDict, PrivateAttr
 
 from .indexing.api import Client, Config, Model, aencoder_from, client_from_config
 from .indexing.chunks import CONTEXT_SUMMARY
-from .indexing.collection import aquery, aquery_grouped, shared_store
+from .indexing.collection import afind_documents, aquery, chunks_for, shared_store
 from .indexing.encoding import Encoder
 from .logging import ConsoleLogger
 from .models.chat import run
@@ -123,8 +123,9 @@ class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
         )
 
     async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]:
-        store, companion = as_store(self.client), self.group_collection
-        return await aquery_grouped(store, self.collection_name, companion, encoder, query, self.max_companion_docs)
+        store, most = as_store(self.client), self.max_companion_docs
+        chunks = await aquery(store, self.collection_name, encoder, query, chunks_for(most))
+        return await afind_documents(store, self.group_collection, chunks, most)
 
 
 # Under their names for asynchronous code (`await retriever.ainvoke(…)`)

@@ -109,8 +109,9 @@ async def query_grouped(
     The arguments are those of `query`."""
     with _reported(logger) as reports:
         encoder, store = await aencoder_from(client, collection_name, model, reports), as_store(client)
-        names = collection_name, companion_name
-        return _with_fields(await collection.aquery_grouped(store, *names, encoder, querytext, limit, where), payload)
+        most = collection.chunks_for(limit)
+        chunks = await collection.aquery(store, collection_name, encoder, querytext, most, where)
+        return _with_fields(await collection.afind_documents(store, companion_name, chunks, limit), payload)
     return []
 
 

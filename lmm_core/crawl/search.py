@@ -57,8 +57,9 @@ class Indexes:
         index: its name, or `all`; most_characters: of a snippet."""
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._named_entries, index))
-        async with self._open(entries, index == ALL) as libraries:
-            spans = await search_spans(libraries, query, max(CANDIDATES, 4 * k), self.models.warn, summaries=False)
+        async with self._open(entries, are_all=index == ALL) as libraries:
+            most = max(CANDIDATES, 4 * k)
+            spans = await search_spans(libraries, query, most, summaries=False) if libraries else []
         hits = ((span, _widened(span, spans, most_characters)) for span in _without_copies(spans, k))
         return [
             SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, most_characters), source_of(wide))
@@ -74,7 +75,7 @@ class Indexes:
             raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")
         if index == ALL:
             raise CrawlError("Name the index in which the snippet was found.")
-        async with self._open(self._named_entries(index), False) as libraries:
+        async with self._open(self._named_entries(index), are_all=False) as libraries:
             where = Where({"source": place["path"]}, {"type": SUMMARY})
             points = [point for passage in libraries for point in passage.store.scroll(passage.collection, where)]
         first, last = int(place["first"]), int(place["last"])
@@ -116,7 +117,7 @@ class Indexes:
         return shortlist(entries, dense)
 
     @asynccontextmanager
-    async def _open(self, entries: Sequence[CatalogueEntry], are_all: bool) -> AsyncIterator[list[Library]]:
+    async def _open(self, entries: Sequence[CatalogueEntry], *, are_all: bool) -> AsyncIterator[list[Library]]:
         """Open indexes for the block; of all, failing ones are skipped with a warning."""
         model, libraries = self._embedding_model(entries), list[Library]()
         async with AsyncExitStack() as stack:

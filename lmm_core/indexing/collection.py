@@ -26,7 +26,7 @@ from ..models.languages.stemming import language_name
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, run_in_thread
-from .encoding import Compared, Encoder, compare_identity, is_earlier
+from .encoding import Encoder, compare_identity, is_earlier
 from .records import (
     FILES,
     INDEXES,
@@ -101,40 +101,8 @@ async def aquery(
     if query.type:
         where = Where({**(where.all if where else {}), "type": query.type}, where.none if where else {})
     languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
-    return (await search_texts(store, name, encoder, [query.text], limit, where, "both", languages))[0]
-
-
-async def search_texts(
-    store: VectorStore,
-    name: str,
-    encoder: Encoder,
-    texts: Sequence[str],
-    limit: int,
-    where: Where | None,
-    compared: Compared,
-    languages: Sequence[str],
-) -> list[list[ScoredPoint]]:
-    """Return the best chunks for each text, best first. Raise StoreError and ModelError.
-
-    compared: see `Encoder.searches`; languages: of the collection"""
-    searches = await encoder.searches(texts, limit, where, compared=compared, languages=languages)
-    return await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-
-
-async def aquery_grouped(
-    store: VectorStore,
-    name: str,
-    companion: str,
-    encoder: Encoder,
-    text: str,
-    limit: int = 4,
-    where: Where | None = None,
-) -> list[ScoredPoint]:
-    """Return the distinct documents of the best chunks, from a companion collection. Raise StoreError and ModelError.
-
-    Each has the place and score of its best chunk."""
-    chunks = await aquery(store, name, encoder, text, chunks_for(limit), where)
-    return await afind_documents(store, companion, chunks, limit)
+    [search] = await encoder.searches([query.text], limit, where, languages=languages)
+    return await run_in_thread(store.search, name, search)
 
 
 def chunks_for(documents: int) -> int:
@@ -145,7 +113,9 @@ def chunks_for(documents: int) -> int:
 async def afind_documents(
     store: VectorStore, companion: str, chunks: Sequence[ScoredPoint], limit: int
 ) -> list[ScoredPoint]:
-    """Return the documents of chunks, as `aquery_grouped` does."""
+    """Return the distinct documents of chunks, from a companion collection. Raise StoreError.
+
+    Each has the place and score of its best chunk."""
     best: dict[str, float] = {}
     for chunk in chunks:
         if group := chunk.payload.get(GROUP):
@@ -307,7 +277,7 @@ def remove_unused(store: ServerStore, names: Mapping[str, str]) -> None:
 _open: dict[str, VectorStore] = {}
 
 
-def project_store(project: Project, reads: bool = False) -> VectorStore:
+def project_store(project: Project, *, reads: bool = False) -> VectorStore:
     """Open a project's store, which the caller closes. Raise StoreError.
 
     reads: read-only, so that a copy serves for a read-only folder"""
@@ -321,7 +291,7 @@ def project_store(project: Project, reads: bool = False) -> VectorStore:
     if storage.url:
         return open_store(RemoteSource(storage.url, storage.port or None, storage.timeout, storage.file))
     try:
-        return open_store(LocalStorage(own_place(project.root, Path(storage.folder))), reads)
+        return open_store(LocalStorage(own_place(project.root, Path(storage.folder))), reads=reads)
     except FolderError as error:
         raise StoreError(str(error)) from error
 

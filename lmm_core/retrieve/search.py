@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import IndexChangedError, ModelError, RetrieveError
-from ..indexing.collection import ParsedQuery, parse_query, search_texts
+from ..indexing.collection import ParsedQuery, parse_query
 from ..indexing.encoding import Compared
 from ..indexing.passages import SUMMARY, Material, Passage
 from ..indexing.statistics import TermStatistics
@@ -190,18 +190,13 @@ def _key_of(under: str) -> str:
 
 
 async def search_spans(
-    libraries: Sequence[Library],
-    text: str,
-    limit: int,
-    warn: Callable[[str], None],
-    summaries: bool = True,
-    type: str = "",
-    under: str = "",
+    libraries: Sequence[Library], text: str, limit: int, *, summaries: bool = True, type: str = "", under: str = ""
 ) -> list[Span]:
     """Return spans from several libraries, ranked as by `Retriever`. Raise StoreError, ModelError or RetrieveError.
 
-    limit: candidates per library; warn: called if the embedding model fails and search is lexical only; type: find
+    The models warn if the embedding model fails and search is lexical only. limit: candidates per library; type: find
     only this type, as a keyword in the text does; under: only in this section (a path like `1.2`) or file"""
+    warn = libraries[0].models.warn
     words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
     query = parse_asked(text, list(words.statistics.types), words.language)
     type = known_type(type, words.statistics) or query.type
@@ -212,10 +207,10 @@ async def search_spans(
 
 
 async def search_points(
-    library: Library, text: str, limit: int, warn: Callable[[str], None], type: str = "", under: str = ""
-) -> list[ScoredPoint]:
+    library: Library, text: str, limit: int, type: str = "", under: str = ""
+) -> list[ScoredPoint]:  # fmt: skip
     """Return the best points with summaries, and best spans as `passage` in the payload; see `search_spans`."""
-    best = spread_spans(await search_spans([library], text, limit, warn, type=type, under=under))
+    best = spread_spans(await search_spans([library], text, limit, type=type, under=under))
     if under and not best and under not in library.store.facet(library.collection, _key_of(under)):
         is_file = _key_of(under) == "source"
         hint = ". Give its path from the project's folder." if is_file else ""
@@ -275,7 +270,9 @@ async def find_candidates(
     languages = sorted(filter(None, (await library.words()).statistics.languages))
 
     async def search(compared: Compared) -> list[list[ScoredPoint]]:
-        return await search_texts(library.store, library.collection, encoder, texts, limit, where, compared, languages)
+        searches = await encoder.searches(texts, limit, where, compared, languages)
+        store, name = library.store, library.collection
+        return await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
 
     compared: Compared = "words" if encoder.embedder is None else "both" if encoder.has_words else "meaning"
     by_words = await search("words") if compared != "meaning" else []

@@ -103,7 +103,7 @@ async def search(folder, asked):
     try:
         library = await open_library(project, Models(), store)
         for question, wanted in asked:
-            found = await search_points(library, question, 10, print)
+            found = await search_points(library, question, 10)
             cited = dict.fromkeys(section(one.payload["source"], one.payload.get("anchor")) for one in found)
             made.append(Asked(question, wanted, tuple(cited)[:SHOWN]))
     finally:

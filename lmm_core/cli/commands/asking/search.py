@@ -39,7 +39,7 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
         most = limit or 6
         for names in (await library.words()).synonyms.used(query):
             say(f"searching also for other names: {one_line(str(names))}", err=True)
-        points = await search_points(library, query, chunks_for(most) if group else most, warn, type, under)
+        points = await search_points(library, query, chunks_for(most) if group else most, type, under)
         if group:
             points = await afind_documents(library.store, project.database.companion_collection, points, most)
         return points, await library.documents(str(point.payload.get("docid", "")) for point in points)
