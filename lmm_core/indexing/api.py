@@ -120,7 +120,7 @@ def markdown_upload(
     ConfigError."""
     logger = logger or ConsoleLogger()
     paths = [documents] if isinstance(documents, str | Path) else documents
-    return _upload(config, annotate, logger, lambda upload: upload.run([*map(Path, paths)]))
+    return _upload(config, logger, lambda upload: upload.run([*map(Path, paths)]), annotate=annotate)
 
 
 def blocklist_upload(
@@ -132,12 +132,12 @@ def blocklist_upload(
 ) -> Counts | None:
     """Index one document by its blocks; see `markdown_upload`. docid: default without one in the header; source: its
     file."""
-    messages = logger or ConsoleLogger()
-    return _upload(config, False, messages, lambda upload: upload.send(blocks, docid, source or f"{STDIN}{docid}"))
+    source = source or f"{STDIN}{docid}"
+    return _upload(config, logger or ConsoleLogger(), lambda upload: upload.send(blocks, docid, source))
 
 
 def _upload(
-    config: Config, annotate: bool, logger: LoggerBase, work: Callable[[Refresh], Awaitable[Counts]]
+    config: Config, logger: LoggerBase, work: Callable[[Refresh], Awaitable[Counts]], *, annotate: bool = False
 ) -> Counts | None:
     project = project_from(config)
     models = Models(warn=logger.warning)
@@ -145,7 +145,7 @@ def _upload(
     async def upload() -> Counts:
         try:
             store = shared_store(project)
-            return await work(Refresh(project, store, models, annotate, logger=logger))
+            return await work(Refresh(project, store, models, annotate=annotate, logger=logger))
         finally:
             await models.close()
 

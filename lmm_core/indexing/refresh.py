@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -84,6 +84,7 @@ class Refresh:
     project: Project
     store: VectorStore
     models: Models
+    _: KW_ONLY
     annotate: bool = False
     dry_run: bool = False
     logger: LoggerBase = field(default_factory=ConsoleLogger)

@@ -54,7 +54,7 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
         return file
     try:
         blocks = await RagWork(models).finish(parse_markdown_text(file.text), file, located)
-        save_as(file, serialize_blocks(blocks), True)
+        save_as(file, serialize_blocks(blocks), save=True)
         return read_markdown(file.path)
     except OSError as error:
         logger.error(f"{file.path}: {error.strerror or error}")

@@ -30,8 +30,8 @@ _WORD = re.compile(r"\w(?:[\w'’-]*\w)?")
 class _Part:
     """A line of prose with its sentences, or the lines of code or a table."""
 
-    is_code: bool
     sentences: tuple[str, ...]
+    is_code: bool = False
 
 
 def best_matches(retrieval: Retrieval) -> tuple[CitedSource, ...]:
@@ -70,7 +70,9 @@ class _Excerpts:
         parts = []
         for sign, group in groupby(filter(str.strip, lines), key=_sign_of):
             own = list(group)
-            parts += [_Part(True, tuple(own))] if sign else [_Part(False, tuple(split_sentences(line))) for line in own]
+            parts += (
+                [_Part(tuple(own), is_code=True)] if sign else [_Part(tuple(split_sentences(line))) for line in own]
+            )
         return parts
 
     def _excerpt(self, passage: Passage) -> list[_Part]:
@@ -87,7 +89,7 @@ class _Excerpts:
         at, number = max(prose or places, key=lambda place: scores[place])  # first on ties
         if parts[at].is_code:
             return [_code_around(parts[at], number)]
-        excerpt = _Part(False, tuple(_with_neighbour(parts[at].sentences, number)))
+        excerpt = _Part(tuple(_with_neighbour(parts[at].sentences, number)))
         is_last = parts[at].sentences[-1] in excerpt.sentences
         return [excerpt, *(_parts_after(excerpt, parts[at + 1 :]) if is_last else ())]
 
@@ -142,4 +144,4 @@ def _parts_after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
 def _code_around(part: _Part, number: int) -> _Part:
     """Return limited lines of a block from a little before a line."""
     start = max(0, min(number - CODE_LINES // 2, len(part.sentences) - CODE_LINES))
-    return _Part(True, part.sentences[start : start + CODE_LINES])
+    return _Part(part.sentences[start : start + CODE_LINES], is_code=True)

@@ -64,7 +64,9 @@ def edge_point(point: Point, edge: Any) -> Any:
 
 def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
     """Return the points with these ids in order, without unknown ids."""
-    payloads = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
+    payloads = {
+        str(record.id): record.payload or {} for record in shard.retrieve([*ids], with_payload=True, with_vector=False)
+    }
     return [ScoredPoint(at, payloads[at]) for at in ids if at in payloads]
 
 

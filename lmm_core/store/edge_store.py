@@ -205,7 +205,7 @@ class EdgeStore(VectorStore):
         with self._write_access(name) as shard:
             by_id = {checked_id(at): payload for at, payload in payloads.items()}
             for batch in self._batches(name, shard, list(by_id), BATCH, lambda at: payload_size(by_id[at])):
-                for record in shard.retrieve(list(batch), False, False):
+                for record in shard.retrieve(list(batch), with_payload=False, with_vector=False):
                     payload = dict(by_id[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
 

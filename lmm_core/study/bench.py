@@ -279,7 +279,7 @@ class Bench:
         chunks = encode_files(paths, lambda path: self.project, self.logger)
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
-    def _annotations(self, own: bool = False) -> tuple[str, ...]:
+    def _annotations(self, *, own: bool = False) -> tuple[str, ...]:
         """Return annotations to embed, without questions, which could not be removed for their search."""
         embeddings = self.project.embeddings
         names = embeddings.own_annotations if own else embeddings.annotations
@@ -289,13 +289,15 @@ class Bench:
     async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[_IndexedCourse]:
         encoded = replace(self.project.embeddings, encoding=encoding)  # type: ignore[arg-type]  # one of `_encodings`
         ranked = replace(self.project, embeddings=encoded)  # keep ranking by the section's other questions
-        embeddings = replace(encoded, annotations=self._annotations(), own_annotations=self._annotations(True))
+        embeddings = replace(encoded, annotations=self._annotations(), own_annotations=self._annotations(own=True))
         project = replace(self.project, embeddings=embeddings)
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
             try:
                 # document errors were logged by `_read`
-                upload = Refresh(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
+                upload = Refresh(
+                    project, store, self.models, logger=ListLogger(), expect=self.expect, progress=self.progress
+                )
                 await upload.run(paths)
                 assert upload.encoder is not None
                 points = await run_in_thread(lambda: list(store.scroll(project.database.collection_name)))

@@ -152,8 +152,8 @@ class Recordings:
         self.path = path
 
     def add(self, turn: RecordedTurn) -> None:
-        places = ", ".join("?" * len(NAMES))
-        self._do(lambda open_: open_.execute(f"INSERT INTO turns ({COLUMNS}) VALUES ({places})", _row(turn)), True)
+        statement = f"INSERT INTO turns ({COLUMNS}) VALUES ({', '.join('?' * len(NAMES))})"
+        self._do(lambda open_: open_.execute(statement, _row(turn)), make=True)
 
     def judge(self, id: str, thumb: int, comment: str = "") -> bool:
         """Replace a student's feedback on an answer; return False for an unknown id."""
@@ -216,7 +216,7 @@ class Recordings:
             self._do(lambda open_: open_.execute("VACUUM"))  # overwrites what moving rows has left behind
         return count
 
-    def _do(self, work: Callable[[sqlite3.Connection], Result], make: bool = False, default: Any = None) -> Result:
+    def _do(self, work: Callable[[sqlite3.Connection], Result], *, make: bool = False, default: Any = None) -> Result:
         """Run a function in a transaction; return the default without a file. make: create it."""
         try:
             if not (make or os.path.lexists(self.path)):
