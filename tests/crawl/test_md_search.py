@@ -111,6 +111,12 @@ def test_an_unknown_index_is_reported_with_those_there_are():
         search("oak", "manual")
 
 
+def test_nothing_is_found_in_an_index_without_snippets():
+    Path("docs").mkdir()
+    index("docs")
+    assert search("oak") == search("oak", "docs") == []
+
+
 # Several indexes
 
 
