@@ -126,7 +126,7 @@ class _GroupedCommands(click.Group):
 @click.option("--all", is_flag=True, expose_value=False, help="List all commands (with --help).")
 @click.version_option(__version__, prog_name="lmm")
 def cli() -> None:
-    """Make a course of notes in markdown that students can search and ask.
+    """Turn notes in markdown into a course that students can search and ask.
 
     FILES are markdown files, or folders of them."""
 
@@ -163,18 +163,18 @@ class Registered(NamedTuple):
 GROUPS: dict[str, dict[str, Registered]] = {
     "Begin": {
         "demo": Registered("course", "Make the sample course, with its site and index."),
-        "init": Registered("course", "Make a course of a folder of notes, or a new one."),
+        "init": Registered("course", "Turn a folder of notes into a course, or start a new one."),
         "doctor": Registered("machine", "Show what is installed, and which models do what."),
-        "config": Registered("machine", "Show or begin config.toml; prompts, cache."),
+        "config": Registered("machine", "Show or write config.toml; manage prompts and the cache."),
         "models": Registered("machine", "List and download embedding models that run here."),
     },
     "Write": {
-        "scan": Registered("overview", "Show sections, what is missing, and mistakes."),
+        "scan": Registered("overview", "Show sections, missing annotations, and mistakes."),
         "rag": Registered("write", "Give each section questions and a summary, in place."),
         "chat": Registered("talk", "Answer questions in the text, and propose requested edits."),
         "accept": Registered("talk", "Replace old texts by their new versions."),
         "reject": Registered("talk", "Restore old texts, byte for byte."),
-        "clear": Registered("talk", "Take chats out of the text, or annotations."),
+        "clear": Registered("talk", "Remove chats or annotations from the text."),
     },
     "Publish": {
         "course": Registered("course", "Make the site and the index of a course."),
@@ -188,23 +188,23 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "search": Registered("asking.search", "Find passages by a question or by words."),
         "ask": Registered("asking.ask", "Answer a question from the notes, with sources."),
         "toc": Registered("asking.teach", "List contents with reading times, or plan how to study."),
-        "cards": Registered("asking.teach", "Make study cards of questions, definitions and exercises."),
+        "cards": Registered("asking.teach", "Make study cards from questions, definitions and exercises."),
     },
 }
 # Listed by `lmm --help --all`
 MORE: dict[str, Registered] = {
-    "pass": Registered("write", "Run a pass of your own, a Python function."),
+    "pass": Registered("write", "Run your own pass, a Python function, on documents."),
     "convert": Registered("publish", "Change how metadata blocks are written, in place."),
-    "recover": Registered("write", "Restore a file that pandoc was stopped from writing."),
+    "recover": Registered("write", "Restore a file that pandoc was interrupted in writing."),
     "leak-check": Registered("course", "Search a rendered site for text left out of the notes."),
     "chunks": Registered("index", "List the chunks that would be indexed."),
     "bench": Registered("asking.bench", "Measure which sections students cannot find."),
     "md-index": Registered("folders", "Index any folder of markdown."),
     "md-search": Registered("folders", "Find snippets in folders indexed by lmm md-index."),
     "mcp": Registered("asking.serve", "Give agents tools to search and read the notes (MCP)."),
-    "import": Registered("publish", "Make markdown of Word, slides, web pages and PDF."),
+    "import": Registered("publish", "Convert Word, slides, web pages and PDF to markdown."),
     "llmd": Registered("llmd", "Work with a model on a project in one document."),
 }
 # For the scripts of the Quarto extension
-HIDDEN = {"quarto": Registered("course", "Do what the Quarto extension calls before and after a render.")}
+HIDDEN = {"quarto": Registered("course", "Run the steps of the Quarto extension before and after a render.")}
 COMMANDS = {name: command for commands in [*GROUPS.values(), MORE, HIDDEN] for name, command in commands.items()}

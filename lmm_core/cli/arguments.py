@@ -42,7 +42,7 @@ def _finder(_context: click.Context, _option: click.Parameter, patterns: tuple[s
 # Passed on to `find_documents`
 exclude_option = click.option(
     "--exclude", "finder", multiple=True, metavar="PATTERN", callback=_finder,
-    help="Leave documents of folders out: drafts/, *.draft.md (repeatable).",
+    help="Leave out matching documents of folders: drafts/, *.draft.md (repeatable).",
 )  # fmt: skip
 
 
@@ -129,10 +129,10 @@ def find_documents(
     endings: Sequence[str] = SUFFIXES,
     finder: DocumentFinder | None = None,
 ) -> list[Path]:
-    """Return the documents among paths, see `DocumentFinder`.
+    """Return the documents among paths, and in folders among them; see `DocumentFinder`.
 
-    logger: reports skipped files, and that there are no documents; None for silence
-    Raise UsageError for a missing path, another type of file, or unreadable settings."""
+    logger: told about skipped files, or if there are no documents; None to report nothing
+    Raise UsageError for a missing path, a file that is not a document, or unreadable settings."""
     from ..settings.quarto_inputs import DocumentFinder
 
     documents = _find_or_exit(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
@@ -210,5 +210,5 @@ def searched_project() -> Project:
     below = [folder for folder in sorted(Path.cwd().iterdir()) if (folder / storage.folder).is_dir()]
     if len(below) > 1:
         names = ", ".join(folder.name for folder in below)
-        raise click.UsageError(f"There is no index here, but in several folders below: {names}")
+        raise click.UsageError(f"There is no index here, but there are several below. Change to one of: {names}")
     return project_at(below[0] / "-") if below else project

@@ -150,9 +150,9 @@ async def _work_on_all(
 
 
 async def write_worked(path: Path, work: Work, logger: ReportPrinter, written: dict[Path, bytes] | None = None) -> bool:
-    """Process a file, and write it if it has changed. Return True then.
+    """Process a file, and write it if it has changed. Return True if it has.
 
-    written: gets what is written, beforehand"""
+    written: receives the new content, before it is written"""
     file, blocks = await work_on(path, work, logger)
     text = serialize_blocks(blocks)
     if text != file.text:

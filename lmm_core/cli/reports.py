@@ -27,7 +27,9 @@ BAR_AFTER = 1.0  # seconds until a progress bar appears
 
 
 class ReportPrinter(ListLogger):
-    """Prints reports on standard error and counts them. quiet: only errors."""
+    """Prints reports on standard error, and counts them.
+
+    quiet: print only errors"""
 
     def __init__(self, quiet: bool = False) -> None:
         super().__init__()
@@ -52,7 +54,7 @@ def warn(message: str) -> None:
 
 
 def report_failure(error: OSError | MarkdownError, path: Path, logger: ReportPrinter) -> None:
-    """Report a failure on a file. Raise BrokenPipeError, after which nothing can be printed."""
+    """Report that a file could not be processed. Raise BrokenPipeError, since nothing can be printed after it."""
     if isinstance(error, BrokenPipeError):
         raise error
     if isinstance(error, OSError):
@@ -88,9 +90,9 @@ def print_json(value: Any) -> None:
 
 
 def cost(models: Models | None, began: float) -> str:
-    """Return the usage of models for the closing line, "" for none.
+    """Return the requests to models, and the time, for the last line of a command; "" if there were none.
 
-    began: start, by `time.monotonic()`"""
+    began: when the command started, by `time.monotonic()`"""
     usage = models.usage if models else None
     if usage is None or not (usage.requests or usage.cached):
         return ""
@@ -134,13 +136,13 @@ class ProgressBar:
 
 
 class TerminalScreen:
-    """A terminal that streams one answer at a time; see `Screen`."""
+    """Shows one answer at a time on the terminal while a model writes it; see `Screen`."""
 
     def __init__(self, quiet: bool) -> None:
         self.free = not quiet and sys.stderr.isatty()
 
     def begin(self, question: str) -> Callable[[str], None] | None:
-        """Reserve the screen. Return a function that prints a part of the answer, or None if it is taken."""
+        """Reserve the screen. Return a function that prints a part of the answer, or None if the screen is in use."""
         if not self.free:
             return None
         self.free = False
@@ -159,7 +161,9 @@ _STYLES = {"+++ ": "bold green", "--- ": "bold red", "+": "green", "-": "red", "
 
 
 def print_diff(name: str, before: str | None, after: str | None) -> None:
-    """Print the change of a text, None for a missing file; a terminal gets colours and escapes."""
+    """Print the change of a text as a unified diff, on a terminal with colours and with invisible characters escaped.
+
+    before, after: None for a missing file"""
     on_terminal = sys.stdout.isatty()
     for line in diff_lines(name, before, after):
         if on_terminal:
@@ -193,13 +197,13 @@ _MARK = re.compile(r"(\\[^\w\s]|\\_|\*\*)")
 
 
 def beginning(text: str, most: int) -> str:
-    """Return the first characters of a text on one line. most: how many"""
+    """Return at most this many characters from the beginning of a text, on one line."""
     text = " ".join(text.split())
     return text[:most] + ("…" if len(text) > most else "")
 
 
 def wrap(text: str) -> list[str]:
-    """Return the lines of a paragraph; addresses and languages without blanks are not broken."""
+    """Return the lines of a paragraph. Text without blanks, such as an address, is not broken."""
     return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -231,7 +235,9 @@ Result = TypeVar("Result")
 
 
 def with_library(project: Project, models: Models, work: Callable[[Library], Awaitable[Result]]) -> Result:
-    """Return the result of work with the project's index open. Raise StoreError, ModelError and RetrieveError."""
+    """Open a project's index, and return the result of work with it.
+
+    Raise StoreError, ModelError and RetrieveError."""
     import asyncio
 
     from ..retrieve.library import Library

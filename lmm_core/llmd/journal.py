@@ -26,9 +26,10 @@ from .files import read_bytes
 
 @dataclass(frozen=True, slots=True)
 class JournalChange:
-    """A file's content before and after, None if missing.
+    """The change of a file.
 
     path: relative to the root, without links
+    old, new: content before and after, or None where there is no file
     mode: permission bits before"""
 
     path: str
@@ -39,11 +40,11 @@ class JournalChange:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Changes in the journal.
+    """Changes recorded in the journal.
 
-    document: their origin
-    entry: its number, 0 for none
-    reply: hash"""
+    document: path of the document that proposed them
+    entry: number of the entry that proposed them, or 0
+    reply: hash of its reply"""
 
     document: str
     entry: int
@@ -65,7 +66,7 @@ def _mode(place: Path) -> int:
 
 
 class Journal:
-    """The journal of files under a root."""
+    """The journal of changes to the files of a project."""
 
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.realpath(root))
@@ -97,7 +98,7 @@ class Journal:
             lock.release()
 
     def apply(self, changes: Sequence[JournalChange], document: str, entry: int = 0, reply: str = "") -> None:
-        """Make all changes, or none on failure. Raise OSError, and LlmdError if a file changed on disk."""
+        """Make all changes, or none if one fails. Raise OSError, and LlmdError if a file has changed on disk."""
         for change in changes:
             if self._state(change) != "old" and change.old != change.new:
                 raise LlmdError(f"{change.path}: changed on disk meanwhile, so nothing was applied: run again")
@@ -119,14 +120,16 @@ class Journal:
         return self._undo() or "The last run was interrupted. All files are as they were before it."
 
     def last(self, document: str) -> Applied | None:
-        """Return a document's last changes unless undone, or None. Raise LlmdError if unreadable."""
+        """Return the last changes that a document made, or None if there are none or they were undone.
+
+        Raise LlmdError if the journal cannot be read."""
         applied = _read(self.done) if self.done.exists() else None
         return applied if applied is not None and applied.document == document else None
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
-        """Return files changed since: path, bytes then, bytes now.
+        """Return the files that have changed since: path, content after the changes, content now.
 
-        Text appended to the document is ignored."""
+        Text appended to the document does not count."""
         states = [(change.path, change.new, read_bytes(self._place(change.path))) for change in applied.changes]
         return [
             (path, new, data)
@@ -135,9 +138,9 @@ class Journal:
         ]
 
     def undo(self, applied: Applied) -> None:
-        """Restore the files, keeping text appended to the document.
+        """Restore the files as they were, but keep text appended to the document.
 
-        Raise LlmdError if a file changed since, and OSError, after which the next run continues."""
+        Raise LlmdError if a file has changed since. After an OSError, the next run restores the remaining files."""
         if changed := self.changed_since(applied):
             raise LlmdError(f"{changed[0][0]}: changed since, so nothing was undone")
         _write(replace(applied, changes=tuple(map(self._with_end, applied.changes))), self.done)
@@ -153,7 +156,7 @@ class Journal:
     # Steps
 
     def _undo(self) -> str:
-        """Roll back changed files. Return a message about conflicts, whose old texts stay in the journal, or ""."""
+        """Roll back all changes. Return "", or a message that names files changed by others, which stay as they are."""
         applied = _read(self.open)
         conflicts = [change.path for change in applied.changes if self._state(change) == "other"]
         for change in reversed(applied.changes):
@@ -166,7 +169,7 @@ class Journal:
             return ""
         file = self.folder / f"changes-{time.time_ns()}.left"
         self._rename(self.open, file)
-        return f"{', '.join(conflicts)} changed meanwhile and stayed so. What was there before is in {file}."
+        return f"{', '.join(conflicts)}: changed meanwhile, so left as it is. The earlier content is in {file}."
 
     def _state(self, change: JournalChange) -> Literal["old", "new", "other"]:
         place = self._place(change.path)
@@ -212,4 +215,4 @@ def _read(file: Path) -> Applied:
             change |= {key: base64.b64decode(change[key]) for key in ("old", "new") if change[key] is not None}
         return Applied(**record | {"changes": tuple(JournalChange(**change) for change in record["changes"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise LlmdError(f"{file}: cannot be read ({error}): to go on without it, move it away") from None
+        raise LlmdError(f"{file}: cannot be read ({error}). To continue without it, move it away") from None

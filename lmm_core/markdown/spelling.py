@@ -1,4 +1,4 @@
-"""The three spellings of metadata blocks."""
+"""Make, edit, convert and remove metadata blocks in their three spellings, with the blank lines that they need."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
 
 
 def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool = False) -> MetadataBlock:
-    """Return a new metadata block (line 0) with a blank line after it.
+    """Return a new metadata block, with line 0 and a blank line after it.
 
-    YAML with `--` gets a div instead of a comment.
+    A comment cannot contain `--`: such YAML is written as a div instead.
     """
     if spelling == "comment" and CLOSED in body:
         spelling = "div"
@@ -58,11 +58,11 @@ def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
 def edit_block(
     block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset(), stays: bool = False
 ) -> MetadataBlock | None:
-    """Return a block with keys set (`DELETED` removes one), or None if it becomes empty.
+    """Return a block with changed keys, or None if it becomes empty.
 
+    changes: new values, or `DELETED` to remove a key
     flow: keys to write on one line
-    stays: a comment stays one, and `--` is escaped
-
+    stays: True to escape `--` in a comment, instead of making it a div
     Raise MarkdownError if the block cannot be edited.
     """
     closed = stays and block.spelling == "comment"
@@ -71,7 +71,7 @@ def edit_block(
 
 
 def with_body(block: MetadataBlock, body: str) -> MetadataBlock:
-    """Return a block with another YAML text; a comment becomes a div if this adds a `--`."""
+    """Return a block with another YAML body. A comment becomes a div if the body has more `--` than before."""
     if block.spelling == "comment" and body.count(CLOSED) > block.body.count(CLOSED):
         return _respell(block, body, "div")
     head, tail = block.source[: block.start], block.source[block.end :]
@@ -118,11 +118,11 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 
 
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the blocks of `settle`; raise MarkdownError if their text parses into others."""
+    """Return the blocks of `settle`. Raise MarkdownError if their text would be parsed into other blocks."""
     settled = settle(before, after)
     if [block.source for block in settled] == [block.source for block in before] or keeps_structure(settled):
         return settled  # unchanged text needs no parsing
-    raise MarkdownError("something is not closed (a code fence, a comment) that new metadata blocks would close")
+    raise MarkdownError("a code fence or a comment is not closed, and a new metadata block would close it: close it")
 
 
 def keeps_structure(blocks: Sequence[Block]) -> bool:
@@ -171,7 +171,7 @@ def _remark(block: MetadataBlock) -> str | None:
 
 
 def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return `after`, edited from `before`, with the blank lines it needs.
+    """Return `after`, which was edited from `before`, with the blank lines that it needs.
 
     A new metadata block has one blank line after itself, or before the next block if that had none, so that
     `take_out` can remove it. Others are added before a native block below a heading or block (Pandoc's rule), around
@@ -202,7 +202,7 @@ class _Places:
         self._by_line = {(block.line, _opening(block)): at for at, block in metadata if not _is_new(block)}
 
     def place(self, block: Block) -> int | None:
-        """Return a block's index, or None if it is new or converted."""
+        """Return the original index of a block, or None if it is new or was converted."""
         if id(block) in self._by_id or not isinstance(block, MetadataBlock):
             return self._by_id.get(id(block))
         return self._by_line.get((block.line, _opening(block)))
@@ -268,7 +268,7 @@ def take_out(
         going = []
         _join(remaining, joined, current)
     if not keeps_structure(remaining):
-        raise MarkdownError("without these blocks, something in the text would be read in another way")
+        raise MarkdownError("the metadata blocks cannot be removed: the text would be read differently without them")
     return remaining, stayed
 
 
@@ -294,7 +294,7 @@ def _left_before(before: str, going: Sequence[MetadataBlock], following: Block |
 
 
 def is_parsed_alike(before: str, following: Block) -> bool:
-    """Return True if a block is parsed as the same type after a text."""
+    """Return True if a block is still parsed as a block of its type when it follows a text."""
     at = 0
     for block in parse_markdown_text(before + following.source):
         if at == len(before) or blank(before.removeprefix(BOM)):

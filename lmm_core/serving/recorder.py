@@ -36,10 +36,10 @@ SECTIONS = 10  # uncited sections to record
 
 
 class Recorder:
-    """Writes turns and ratings in its own thread, logging failures without texts.
+    """Writes turns and ratings in a thread of its own. Failures are logged, without the texts.
 
-    conversations: record conversation ids and answers as well
-    keep_days: days until deletion"""
+    conversations: also record answers, comments, and which questions belong to one conversation
+    keep_days: days after which a record is deleted"""
 
     def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Log) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
@@ -50,16 +50,16 @@ class Recorder:
         self._submit(lambda: self.recordings.add(recorded))
 
     async def judge(self, id: str, thumb: int, comment: str) -> bool:
-        """Record a student's rating of an answer, with its comment only if `conversations`.
+        """Record a student's rating of an answer, and with `conversations` also the comment.
 
         thumb: 1 up, -1 down, 0 none
-        Return False for an unknown answer. Raise RecordingError."""
+        Return False if there is no such answer. Raise RecordingError."""
         recorded = comment if self.conversations else ""
         future = self._submit(lambda: self.recordings.judge(id, thumb, recorded))
         return bool(await asyncio.wrap_future(future))
 
     async def expire_daily(self) -> None:
-        """Delete expired records now and daily."""
+        """Delete expired records now, and then once a day."""
         while True:
             self._submit(self._expire)
             await asyncio.sleep(DAY)
@@ -84,7 +84,7 @@ class Recorder:
 
 
 def make_recorder(project: Project, log: Log) -> Recorder | None:
-    """Return a project's recorder, None if recording is off."""
+    """Return a project's recorder, or None if recording is off."""
     options = project.serve
     if options.record == "off":
         return None
@@ -93,7 +93,7 @@ def make_recorder(project: Project, log: Log) -> Recorder | None:
 
 
 def describe_recording(options: ServeOptions) -> str:
-    """Describe the recording settings."""
+    """Return a line that says what is recorded, where, and for how long."""
     if options.record == "off":
         return "recording: off (record in the section [serve])"
     where = "/".join(PLACE)
@@ -105,31 +105,34 @@ def describe_recording(options: ServeOptions) -> str:
 
 
 class RecordedAnswer:
-    """An answer in progress, recorded at its end if there is a recorder.
+    """An answer in progress, which is recorded at its end if there is a recorder.
 
-    id: for ratings, "" if not recorded"""
+    id: identifies the answer in a rating; "" if it is not recorded"""
 
-    def __init__(self, recorder: Recorder | None, question: Question, found: Retrieval, by: str) -> None:
-        self.recorder, self.question, self.found, self.by = recorder, question, found, by
+    def __init__(self, recorder: Recorder | None, question: Question, retrieval: Retrieval, by: str) -> None:
+        self.recorder, self.question, self.retrieval, self.by = recorder, question, retrieval, by
         self.id = secrets.token_hex(16) if recorder else ""
         self.parts: list[str] = []
         self._first: float | None = None
 
     def hear(self, part: str) -> None:
+        """Note a part of the answer, and when the first one came."""
         if self._first is None:
             self._first = self._seconds()
         self.parts.append(part)
 
     def end(self, outcome: Outcome, answer: Answer | None = None) -> None:
-        """Record the end. answer: if complete."""
+        """Record the answer.
+
+        answer: None if it was broken off"""
         if self.recorder is None:
             return
         asked, cost = self.question, self.question.cost
         self.recorder.add(
             RecordedTurn(
-                self.id, asked.conversation or secrets.token_hex(16), this_hour(), asked.text, self.found.type,
-                answer.text if answer else "".join(self.parts), outcome, found_sources(self.found, answer), self.by,
-                self._first, self._seconds(), cost.tokens_in, cost.tokens_out,
+                self.id, asked.conversation or secrets.token_hex(16), this_hour(), asked.text, self.retrieval.type,
+                answer.text if answer else "".join(self.parts), outcome, recorded_sources(self.retrieval, answer),
+                self.by, self._first, self._seconds(), cost.tokens_in, cost.tokens_out,
             )
         )  # fmt: skip
 
@@ -143,8 +146,8 @@ def outcome_of(answer: Answer) -> Outcome:
     return "partly" if answer.cited else "refused"
 
 
-def found_sources(retrieval: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
-    """Return the best sections found, and those cited."""
+def recorded_sources(retrieval: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
+    """Return the best sections of a retrieval, and all that the answer cites."""
     used = [source for source in answer.sources if source.number in answer.cited] if answer else []
     cited = {section_address(source): source.titles for source in used}
     sources = []

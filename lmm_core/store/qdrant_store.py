@@ -1,6 +1,6 @@
 """Store collections in memory and on Qdrant servers, with `qdrant-client`.
 
-The key is passed to the client only, and removed from server messages.
+The key is given only to the client, and removed from the server's messages.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 
 BATCH = 256  # points in one request
 PAGE = 1000  # points read in one request
-# Number and share of removed vectors that trigger a rebuild: until then, they distort the IDF
+# Number and share of deleted vectors from which the server rebuilds a segment: until then, they distort the IDF
 VACUUM, REMOVED = 100, 0.1
 WAITS = (0.2, 0.4)  # seconds before the second and the third attempt
-LONGEST_WAIT = 5.0  # seconds; the maximum that a server can make us wait
+LONGEST_WAIT = 5.0  # seconds, even if the server asks for a longer wait
 ALL = 100_000  # more values than any key has
-LONGEST_MESSAGE = 300  # characters of a server's message; cluster nodes repeat those of others
+LONGEST_MESSAGE = 300  # characters of a server's message, in which nodes of a cluster quote each other
 
 Result = TypeVar("Result")
 
 
 def remote_store(source: RemoteSource) -> ServerStore:
-    """Return a store on a server, not contacted yet. Raise StoreError if nothing may be sent there."""
+    """Return a store on a server, without contacting it yet. Raise StoreError if nothing may be sent there."""
     from qdrant_client import QdrantClient
 
     key = source.key()
     with warnings.catch_warnings(), usable_environment(StoreError):
-        warnings.simplefilter("ignore")  # of a key without https; RemoteSource.key has decided that
+        warnings.simplefilter("ignore")  # about a key without https: RemoteSource.key has allowed it
         client = QdrantClient(
             url=source.address,
             api_key=key or None,
@@ -65,10 +65,10 @@ def remote_store(source: RemoteSource) -> ServerStore:
 
 
 def _own_options(url: str) -> dict[str, Any]:
-    """Return HTTP options: no proxy to this machine."""
+    """Return options of the HTTP client: no proxy for a server on this machine."""
     if not is_loopback(url):
         return {}
-    import ssl  # respects SSL_CERT_FILE, as elsewhere
+    import ssl  # its contexts respect SSL_CERT_FILE
 
     is_plain = url.lower().startswith("http:")  # needs no certificates, which take 50 ms to read
     return {"trust_env": False, "verify": not is_plain and ssl.create_default_context()}
@@ -77,9 +77,9 @@ def _own_options(url: str) -> dict[str, Any]:
 class QdrantStore(VectorStore):
     """The collections of a client.
 
-    source: its server, None in memory or in a folder
-    key: to remove from messages
-    place: for messages"""
+    source: its server, or None for collections in memory or in a folder
+    key: removed from messages
+    place: names a store without server in messages"""
 
     def __init__(
         self, client: QdrantClient, source: RemoteSource | None = None, key: str = "", place: str = "in memory"
@@ -108,7 +108,7 @@ class QdrantStore(VectorStore):
         if plain_metadata and not self._ask(lambda: self._client.get_collection(name)).config.metadata:
             self._ask(lambda: self._client.delete_collection(name))
             raise StoreError(
-                f"The Qdrant server {self._place} keeps no metadata of collections: version 1.16 or later is needed."
+                f"The Qdrant server {self._place} does not store metadata of collections: 1.16 or later is needed."
             )
 
     def _vectors(self, spec: VectorSpec) -> dict[str, Any]:
@@ -154,13 +154,13 @@ class QdrantStore(VectorStore):
     # Writing
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points; after a failed request, earlier ones stay written."""
+        """See `VectorStore`. If a request fails, the points of earlier ones stay written."""
         for batch in in_batches(checked_points(points, self._spec(name)), BATCH):
             structs = [_written_point(point) for point in batch]
             self._ask(partial(self._client.upsert, name, structs, wait=True))
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace payloads; unknown ids are dropped, since a server would refuse the request."""
+        """See `VectorStore`. Unknown ids are not sent, since a server would refuse the request."""
         from qdrant_client import models
 
         self._spec(name)
@@ -250,7 +250,9 @@ class QdrantStore(VectorStore):
     # Requests
 
     def _ask(self, request: Callable[[], Result], again: bool = True) -> Result:
-        """Return a request's result. Raise StoreError. again: retry transient failures."""
+        """Return a request's result. Raise StoreError.
+
+        again: retry after a failure that may pass"""
         if self._closed:
             raise StoreError(f"The index {self._place} was closed: open it again.")
         waits = [*WAITS] if again else []
@@ -263,7 +265,7 @@ class QdrantStore(VectorStore):
                 time.sleep(max(waits.pop(0), min(float(getattr(error, "retry_after_s", 0)), LONGEST_WAIT)))
 
     def _error_for_user(self, error: Exception) -> StoreError:
-        """Return an error for the user, without the key."""
+        """Return a StoreError that says what happened, without the key."""
         if self._source is None:
             return StoreError(f"Qdrant refuses this: {error}")
         if status := _status(error):
@@ -274,14 +276,16 @@ class QdrantStore(VectorStore):
 
 
 class ServerStore(QdrantStore):
-    """The collections of a server, with aliases."""
+    """The collections of a server, which can have aliases."""
 
     def aliases(self) -> dict[str, str]:
-        """Return collections by alias."""
+        """Return the names of collections by their aliases."""
         return {alias.alias_name: alias.collection_name for alias in self._ask(self._client.get_aliases).aliases}
 
     def switch(self, names: Mapping[str, str]) -> None:
-        """Set aliases atomically."""
+        """Point aliases to collections, all at once.
+
+        names: collections by alias"""
         from qdrant_client import models
 
         operations = [
@@ -306,7 +310,7 @@ def _written_point(point: Point) -> Any:
 
 
 def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
-    """Return a collection's vectors from its server's description."""
+    """Return the vectors of a collection as described by the client."""
     by_name = vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
     dense = {name: params.size for name, params in by_name.items() if not params.multivector_config}
     multi = {name: params.size for name, params in by_name.items() if params.multivector_config}
@@ -317,7 +321,7 @@ def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
 
 
 def _client_errors() -> tuple[type[Exception], ...]:
-    """Return the client's errors; ValueError is of its local mode, RuntimeError of a closed client."""
+    """Return the types of the client's errors. Its local mode raises ValueError, and a closed client RuntimeError."""
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
 
@@ -325,14 +329,14 @@ def _client_errors() -> tuple[type[Exception], ...]:
 
 
 def _status(error: Exception) -> int:
-    """Return the HTTP status of a reply, or 0 without one."""
+    """Return the HTTP status of a reply, or 0 if there was no reply."""
     if hasattr(error, "retry_after_s"):
         return 429
     return int(getattr(error, "status_code", 0) or 0)
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return True if a retry may succeed. A wrong address is reported at once."""
+    """Return True if a retry may succeed. A refused connection is not retried: the address is probably wrong."""
     import httpx
 
     status, cause = _status(error), getattr(error, "source", error)
@@ -341,7 +345,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _describe_status(error: Exception, status: int, has_key: bool) -> str:
-    """Describe a server's reply, behind the words "The Qdrant server at …"."""
+    """Return the rest of a sentence about a server's reply that begins with "The Qdrant server at …"."""
     if status == 401:
         have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
         return f"{have} ({status})"
@@ -349,7 +353,7 @@ def _describe_status(error: Exception, status: int, has_key: bool) -> str:
         key = f" to the key in {KEY_VARIABLE}, which may only read or only use some collections" if has_key else ""
         return f"forbids this{key} ({status})"
     if status == 408:
-        return "has not done this in time (408): does a node of it hang?"
+        return "did not finish this in time (408): does one of its nodes hang?"
     if status == 429:
         return "is overloaded (429): try again later"
     if 300 <= status < 400:
@@ -364,19 +368,19 @@ def _describe_connection(error: Exception, source: RemoteSource) -> str:
     cause, address = getattr(error, "source", error), source.address
     reason = str(cause).strip()
     if isinstance(cause, httpx.TimeoutException):
-        return f"The Qdrant server at {address} has not answered within {source.timeout:g} s"
+        return f"The Qdrant server at {address} did not answer within {source.timeout:g} s"
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return f"The certificate of {address} is not trusted: name that of its authority in SSL_CERT_FILE ({reason})"
     if isinstance(cause, httpx.ConnectError):
         return f"No Qdrant server answers at {address} ({reason}). Is it running? Is the address right?"
     if isinstance(cause, httpx.TransportError):
         return f"The connection to {address} broke ({reason or 'the server gives no reason'}): try again"
-    unclear = f"The Qdrant server at {address} has sent a reply that cannot be understood"
+    unclear = f"The Qdrant server at {address} sent a reply that cannot be understood"
     return f"{unclear}. Is it a Qdrant server? ({reason[:200]})"
 
 
 def _answer(error: Exception) -> str:
-    """Return the start of the server's message, in a line."""
+    """Return the beginning of the server's message, on one line."""
     content = getattr(error, "content", None)
     if content is None:
         return str(error)

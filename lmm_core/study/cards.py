@@ -27,21 +27,21 @@ from ..scan.documents.conditions import CELL_OPTION
 from ..scan.knit import slug
 
 MOST_WORDS = 60
-_NO_PROSE = ("```", "~~~", "|", "#", "<", "!", ":", "[^", "    ")  # beginnings of code, tables, figures etc.
+_NO_PROSE = ("```", "~~~", "|", "#", "<", "!", ":", "[^", "    ")  # how code, tables, figures and the like begin
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)」』）*_`]*\Z")
 _TERM_OF_LIST = re.compile(r"\n+:[ \t]+")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+>]|\d+[.)])[ \t]+", re.M)
 _FORMULA = re.compile(r"\$\$.*?\$\$(?:\{[^}\n]*\})?", re.S)
 _NOTE = re.compile(r"\[\^[^\]\n]+\](?::.*)?|<!--.*?-->", re.S)
-# Links within the course and attributes of spans, useless on a card
+# Links within the course and attributes of spans, which are of no use on a card
 _LINK = re.compile(r"(?<!!)\[([^\]\n@]+)\](?:\((?!https?:)[^)\n]*\)|\[[^\]\n]*\]|\{[^}\n]*\})")
 _CELL = re.compile(r"^([`~]{3,}) *\{(\w+)[^}\n]*\}", re.M)
 
 
 def short_answer(question: str, passages: Sequence[Passage], language: str, summary: str) -> str:
-    """Return the sentence sharing most words (emphasised ones twice) with a question, and a neighbour.
+    """Return the sentence that shares most words with a question, and the one after or before it.
 
-    The summary is returned if it shares more, "" if there is no prose."""
+    Emphasised words count twice. The summary is returned if it shares more words, and "" if there is no prose."""
     stemmer = _stemmer(language)
     asked = set(stemmer.stems(" ".join(asked_words(question, language))))
 
@@ -68,7 +68,9 @@ def _stemmer(language: str) -> Stemmer:
 
 
 def _shorten(text: str, instead: str = "") -> str:
-    """Return a text, its shorter replacement if too long, or the first words."""
+    """Return a text or, if it is longer than `MOST_WORDS`, the beginning of another one.
+
+    instead: that text; "" for the same"""
     if len(text.split()) <= MOST_WORDS:
         return text
     words = (instead or text).split()
@@ -84,9 +86,9 @@ def _prose(markdown: str) -> Iterator[str]:
 
 
 def beginning(text: str) -> str:
-    """Return the first paragraphs or sentences, at most `MOST_WORDS` words."""
-    kept = _within(text.split("\n\n"), "\n\n") or _within(split_sentences(text.split("\n\n")[0]), " ")
-    return kept or _shorten(text)
+    """Return the first paragraphs or sentences of a text, at most `MOST_WORDS` words."""
+    whole_parts = _within(text.split("\n\n"), "\n\n") or _within(split_sentences(text.split("\n\n")[0]), " ")
+    return whole_parts or _shorten(text)
 
 
 def _within(parts: Sequence[str], between: str) -> str:
@@ -119,10 +121,10 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 class Card:
     """A study card with markdown on both sides.
 
-    id: hash of document, type and name, stable when the answer changes
-    source: location, for readers
-    folder: base of image links
-    link: to the section, relative to the project"""
+    id: hash of document, type and front, which stays the same if the answer changes
+    source: place in the notes, for people
+    folder: folder that image links are relative to
+    link: address of the section, relative to the project"""
 
     id: str
     type: str
@@ -139,7 +141,7 @@ _Draft = tuple[tuple[int, int], _Key, Card]  # place in the material, key, and t
 
 
 def make_cards(material: Material) -> list[Card]:
-    """Return cards in document order. An exercise without a solution refers to its section."""
+    """Return cards in the order of the documents. The back of an exercise without a solution refers to its section."""
     counts: Counter[_Key] = Counter()
     cards = []
     for _, key, card in sorted(_drafts(material), key=itemgetter(0)):
@@ -160,14 +162,14 @@ def _drafts(material: Material) -> Iterator[_Draft]:
                     yield order, *_card(QUESTION, question, (question, back), section, passages)
     for item in find_typed_parts(material):
         if item.type in (DEFINITION, EXERCISE) and not _is_licence(item.section):
-            yield (documents[item.section.docid], item.passages[0].sequence), *_of_item(item)
+            yield (documents[item.section.docid], item.passages[0].sequence), *_card_of_item(item)
 
 
 def _answers(section: Section, question: str) -> list[Passage]:
     """Return the untyped passages annotated with a question, preferring the section's own."""
-    asked = [passage for passage in section.all_passages() if not type_of(passage) and _has(passage, question)]
-    own = [passage for passage in asked if passage.path == section.path]
-    return own or asked
+    answers = [passage for passage in section.all_passages() if not type_of(passage) and _answers_it(passage, question)]
+    own = [passage for passage in answers if passage.path == section.path]
+    return own or answers
 
 
 def _is_licence(section: Section) -> bool:
@@ -180,11 +182,11 @@ def _asks_of_code(question: str, passages: Sequence[Passage]) -> bool:
     return quoted is not None and any(f"`{quoted[1]}`" in passage.text for passage in passages)
 
 
-def _has(passage: Passage, question: str) -> bool:
+def _answers_it(passage: Passage, question: str) -> bool:
     return any(question in split_questions(text) for text in passage.questions)
 
 
-def _of_item(item: TypedPart) -> tuple[_Key, Card]:
+def _card_of_item(item: TypedPart) -> tuple[_Key, Card]:
     name, text = item.title or item.text, without_options(item.text)
     if item.type == DEFINITION:
         front = item.title or _term(item.text) or plain_title(item.section.title)
@@ -198,6 +200,7 @@ def _of_item(item: TypedPart) -> tuple[_Key, Card]:
 
 
 def _term(text: str) -> str:
+    """Return the emphasised term with which a definition begins, or ""."""
     match = _TERM.match(text)
     return plain_title(match["term"]) if match else ""
 
@@ -227,7 +230,7 @@ def _ident(parts: Iterable[str]) -> str:
 
 
 def cards_to_csv(cards: Sequence[Card]) -> str:
-    """Return cards as fully quoted CSV with Anki's file headers."""
+    """Return cards as CSV with the file headers of Anki, and every field in quotes."""
     table = io.StringIO()
     writer = csv.writer(table, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for card in cards:
@@ -236,14 +239,14 @@ def cards_to_csv(cards: Sequence[Card]) -> str:
 
 
 def _as_text(cell: str) -> str:
-    """Return a cell that no spreadsheet runs as a formula; numbers are unchanged.
+    """Return a cell that no spreadsheet runs as a formula; numbers stay as they are.
 
     See https://owasp.org/www-community/attacks/CSV_Injection"""
     return f"'{cell}" if cell.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(cell) else cell
 
 
 def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
-    """Return cards as a document: rules between cards, the back as a quote."""
+    """Return cards as a markdown document, in which the back of a card is a quote and a rule follows each card."""
     parts = [f"# {title}"]
     for card in cards:
         quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))

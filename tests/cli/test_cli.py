@@ -14,7 +14,7 @@ from tests.commands import BIN, run, text, write
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"
 NOTES = f"# A\n\n{PROSE}"
-NO_BLOCK = "no-block `?:` stands in no block and is read as text: put it between two lines `---`"
+NO_BLOCK = "no-block `?:` is in no block and is read as text: put it between two lines `---`"
 
 
 def said(done):

@@ -69,7 +69,7 @@ def test_what_is_optional_is_said_and_nobody_is_asked(model, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("LMM_MODEL_EMBEDDING")
     shown = lmm("doctor")[0].splitlines()
-    assert shown[-1] == "nothing is missing; what is marked .. is optional"
+    assert shown[-1] == "nothing is missing; lines marked .. are optional"
     assert [line.split()[1] for line in shown if line.startswith("..")] == ["major", "aux", "embedding", "index"]
     assert online() == ["..  online      no model on a server is configured, so none was asked"]
     done = run(f"'{BIN}/lmm' doctor --json", env={"PATH": "/nowhere"})

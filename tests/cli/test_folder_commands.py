@@ -94,7 +94,7 @@ def test_without_the_key_of_its_model_an_index_is_searched_by_words(monkeypatch)
             shown, told = lmm(f"md-search --query oak --index {index}")
             assert "trees.md#L1-L5" in shown
             assert told.startswith("warning: searching by words alone: openai/small: OPENAI_API_KEY is not set")
-            assert "remove its folder in .md_index, and run `lmm md-index`" in told and told.count("\n") == 1
+            assert "remove its folder in .md_index and run `lmm md-index`" in told and told.count("\n") == 1
 
 
 # Tools

@@ -65,7 +65,7 @@ def test_commands_search_for_other_names_and_say_which():
     write("notes.md", NOTES)
     write("config.toml", '[retrieve.synonyms]\nMLM = "hierarchical linear model"\nSE = "standard error"\n')
     lmm("index notes.md -q")
-    assert lmm("search 'what is an SE?' -k 3")[1] == "searching also for other names: SE = standard error\n"
+    assert lmm("search 'what is an SE?' -k 3")[1] == "also searching for other names: SE = standard error\n"
     assert lmm("search 'red or blue'")[1] == ""
     assert found("MLM")[0]["titles"][-1] == "Groups"
     assert "drawn from a distribution in hierarchical" in lmm("ask --no-model 'what is an MLM?' --budget 200")[0]

@@ -42,7 +42,7 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
 @json_option
 def init(folder: Path, quarto: bool | None, vscode: bool, dry_run: bool, as_json: bool) -> None:
-    """Make a course of a folder of notes, or a new one.
+    """Turn a folder of notes into a course, or start a new one.
 
     Existing files stay as they are; lines that they may lack are printed for you to paste."""
     from ...course.create import create_course
@@ -117,9 +117,9 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
 
 
 def _run_steps(opened: Course, chosen: Sequence[str]) -> list[StepResult]:
-    """Run steps and print their results, in the course's folder.
+    """Run steps in the course's folder, and print their results.
 
-    Without a config.toml, `_quarto.yml` or `.git`, the index belongs into the working folder."""
+    Without a config.toml, `_quarto.yml` or `.git`, the index is in the working folder."""
     from ...course.run import run_steps
 
     results = []
@@ -217,12 +217,12 @@ def _inputs(project: Project, output: Path) -> list[Path]:
 
 @click.group(hidden=True)
 def quarto() -> None:
-    """Do what the Quarto extension calls before and after a render."""
+    """Run the steps of the Quarto extension before and after a render."""
 
 
 @quarto.command("pre-render")
 def pre_render_command() -> None:
-    """Before a render: refuse or convert native blocks, and annotate. Quarto calls it."""
+    """Refuse or convert native blocks, and annotate. Quarto calls this before a render."""
     from ...quarto.render import run_script
 
     sys.exit(run_script("pre-render"))
@@ -230,7 +230,7 @@ def pre_render_command() -> None:
 
 @quarto.command("post-render")
 def post_render_command() -> None:
-    """After a render: look for leaks, and refresh the index. Quarto calls it."""
+    """Look for leaks, and refresh the index. Quarto calls this after a render."""
     from ...quarto.render import run_script
 
     sys.exit(run_script("post-render"))
@@ -246,7 +246,7 @@ def post_render_command() -> None:
 def demo(folder: Path, only_copy: bool, remove: bool) -> None:
     """Make the sample course, with its site and index.
 
-    FOLDER is new or empty, or holds an earlier copy, which is replaced."""
+    FOLDER must be new or empty, or contain an earlier copy, which is replaced."""
     from ...course.create import copy_sample, remove_sample
 
     if only_copy and remove:

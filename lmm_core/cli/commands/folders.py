@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 SNIPPET = 200  # characters
 db_root_option = click.option(
     "--db-root", type=click.Path(file_okay=False, path_type=Path), default=Path(".md_index"), show_default=True,
-    metavar="DIR", help="Where the indexes are.",
+    metavar="DIR", help="The folder of the indexes.",
 )  # fmt: skip
 
 
@@ -32,7 +32,7 @@ db_root_option = click.option(
 @click.option("--name", default="", help="The index's name (default: the folder's).")
 @click.option("--description", default="", metavar="TEXT",
               help="What it is about (default: the first heading of its README).")  # fmt: skip
-@click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave files out, as a line of .gitignore would.")
+@click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out files that match, as in .gitignore.")
 @db_root_option
 @quiet_option
 @json_option
@@ -76,7 +76,9 @@ def _describe(indexed: Indexed) -> str:
 @click.command("md-search")
 @click.argument("words", nargs=-1)
 @click.option("--query", default="", hidden=True)  # agents may use this name
-@click.option("--index", default="all", show_default=True, metavar="NAME", help="One index, or the best five.")
+@click.option(
+    "--index", default="all", show_default=True, metavar="NAME", help="The index to search; all: the best five."
+)
 @click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many results.")
 @click.option("--full", is_flag=True, help="Show whole snippets, not only the part that fits best.")
 @db_root_option

@@ -25,7 +25,7 @@ from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, pri
 
 _document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
 _allow = click.option(
-    "--allow", multiple=True, metavar="PATTERN", help="Files outside the code context that may be changed or made."
+    "--allow", multiple=True, metavar="PATTERN", help="Let replies change or create matching files, too."
 )
 _yes = click.option("-y", "--yes", is_flag=True, help="Apply without asking.")
 
@@ -42,8 +42,8 @@ class _EscapingPrinter(ReportPrinter):
 def llmd() -> None:
     """Work with a model on a project in one document.
 
-    The document holds the mission, the files, what has changed, and the conversation.
-    Changes that the model proposes are made when you apply them. Nothing is ever run."""
+    The document contains the mission, the files, a changelog, and the conversation.
+    Changes that the model proposes are made only when you apply them. No code is ever run."""
 
 
 @llmd.command()
@@ -52,7 +52,7 @@ def llmd() -> None:
 @click.option("--name", default="", help="The project's name (default: the document's).")
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
-    """Make a document about some files."""
+    """Create a document about some files."""
     code_files = _find_files(code, files)
     if document.exists() or document.is_symlink():
         raise click.UsageError(f"{document}: already exists, so nothing was written")
@@ -86,8 +86,8 @@ def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path
 def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None:
     """Answer the last entry.
 
-    The changes that the answer proposes are shown as a diff. Only the document is written:
-    the answer is added to it."""
+    The answer is written into the document, and no other file is changed. Changes that the answer
+    proposes are shown as a diff."""
     quiet = asking.quiet
     models, began = asking.models(), time.monotonic()
 
@@ -196,9 +196,9 @@ def sync_document(document: Path) -> None:
 def undo(document: Path) -> None:
     """Undo what was applied last.
 
-    Files and document become what they were, byte for byte; only what was written at the end
-    of the document since then stays. If anything else has changed since then, that is shown
-    and nothing is undone."""
+    Files and document become what they were, byte for byte; only text added at the end of the
+    document since then stays. If anything else has changed since then, it is shown, and nothing is
+    undone."""
     with _reporting(document) as logger:
         journal, applied = last_applied(document, logger)
         if applied is None:

@@ -30,12 +30,12 @@ PROMPTS = "_prompts"  # ignored by our search for documents and by Quarto
 @click.command()
 @json_option
 @click.option("--online", is_flag=True, help="Ask each configured model for one token.")
-@click.option("--link", is_flag=True, help="Put the pandoc that came with lmm beside it, and so on PATH.")
+@click.option("--link", is_flag=True, help="Link the pandoc that came with lmm beside lmm itself, to have it on PATH.")
 def doctor(as_json: bool, online: bool, link: bool) -> None:
     """Show what is installed, and which models do what.
 
-    ok: it works; --: it is missing or broken; ..: it is optional, and not there. The exit status is 1 if
-    there is a line with --."""
+    Each line begins with ok (it works), -- (it is missing or broken) or .. (it is optional and missing).
+    The exit status is 1 if any line begins with --."""
     from ..doctor import examine
 
     if link:
@@ -75,9 +75,9 @@ def _print_findings(findings: Sequence[MachineFinding]) -> None:
 
 def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
     optional = (
-        "; what is marked .. is optional" if any(not finding.ok and finding.optional for finding in findings) else ""
+        "; lines marked .. are optional" if any(not finding.ok and finding.optional for finding in findings) else ""
     )
-    return f"{counted(missing, 'line')} with --: see what to do there{optional}" if missing else (
+    return f"{counted(missing, 'problem')}, marked --, with what to do{optional}" if missing else (
         f"nothing is missing{optional}"
     )  # fmt: skip
 
@@ -87,7 +87,7 @@ def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
 
 @click.group()
 def config() -> None:
-    """Show or begin config.toml; prompts, cache."""
+    """Show or write config.toml; manage prompts and the cache."""
 
 
 @config.command("show")
@@ -110,7 +110,7 @@ def show_config(path: Path, as_json: bool) -> None:
 @config.command("init")
 @click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def write_config(folder: Path) -> None:
-    """Write a config.toml that holds every setting as a comment."""
+    """Write a config.toml that lists every setting in a comment."""
     from ...settings.config import write_default
 
     say(f"written: {write_default(folder)}", err=True)
@@ -127,12 +127,12 @@ def _as_toml(value: object) -> str:
 
 @config.command()
 @click.argument("name", required=False)
-@click.option("--init", "begin", is_flag=True, help="Write the built-in prompt into _prompts/NAME.md, to be changed.")
+@click.option("--init", "begin", is_flag=True, help="Write the built-in prompt to _prompts/NAME.md, for you to change.")
 @json_option
 def prompts(name: str | None, begin: bool, as_json: bool) -> None:
-    """List the prompts, or print the one called NAME as it is used here.
+    """List the prompts, or print the prompt NAME as it is used here.
 
-    config.toml names files with prompts in your own words: in the section [prompts],
+    To use a prompt of your own, name its file in the section [prompts] of config.toml:
     questions = "_prompts/questions.md"."""
     if name is None:
         if begin:
@@ -217,7 +217,7 @@ def models() -> None:
 @models.command("list")
 @json_option
 def print_models(as_json: bool) -> None:
-    """List the models for texts that fastembed knows, with dimensions and size, and say which are here."""
+    """List fastembed's models for texts, with dimensions and size, and which of them are on this machine."""
     from ...models.embedders.fastembed_models import list_models
 
     known_models = list_models()
@@ -236,7 +236,7 @@ def print_models(as_json: bool) -> None:
 def download_model(name: str | None) -> None:
     """Download the model NAME, or the recommended one, into the user's cache folder.
 
-    It is used once config.toml names it: under [embeddings], dense_model = "fastembed/NAME"."""
+    To use it, name it under [embeddings] in config.toml: dense_model = "fastembed/NAME"."""
     from ...models.embedders.fastembed_models import RECOMMENDED, get_model, models_folder
 
     model = get_model(name or RECOMMENDED)

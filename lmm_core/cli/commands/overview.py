@@ -33,7 +33,7 @@ def _codes() -> str:
 @click.option("--strict", is_flag=True, help="Exit with 1 if any mistake was found.")
 @json_option
 def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json: bool) -> None:
-    """Show sections, what is missing, and mistakes. Nothing is written.
+    """Show sections, missing annotations, and mistakes. Nothing is written.
 
     For a single file, its sections are listed; for several, each file has one line.
     Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something cannot

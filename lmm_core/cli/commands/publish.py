@@ -60,7 +60,7 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
     files = [path for path in find_documents(paths, logger, finder=finder) if not _is_made_before(path, paths, output)]
     of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
     if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
-        raise click.UsageError("Several files need a folder to be written to: -o FOLDER")
+        raise click.UsageError("Several files need a folder as output: -o FOLDER")
     targets = {path: _target(path, paths, output) for path in files}
     if len(set(targets.values())) < len(files):
         raise click.UsageError("Several files would be written to the same place: knit them one by one.")
@@ -115,7 +115,7 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
 
 
 def _refuse_page(output: Path, root: Path) -> None:
-    """Raise UsageError for an output that would be published as a page, with what the notes leave out."""
+    """Raise UsageError for an output that `lmm course` would publish as a page, with material left out of the notes."""
     folders = output.parent.resolve().relative_to(root).parts if is_inside(output, root) else ("_",)
     if not is_stream(output) and all(map(is_entered, folders)):
         raise click.UsageError(
@@ -163,7 +163,7 @@ def pandoc(arguments: tuple[str, ...]) -> None:
 @paths_argument
 @output_option("-o", "--output", help="The file to write, or the folder for several files.", folder=True)
 def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
-    """Make markdown of Word, slides, web pages and PDF.
+    """Convert Word, slides, web pages and PDF to markdown.
 
     notes.docx gives notes.md beside it, with its pictures in the folder notes_files. The header says
     that the document is imported (`~imported`). Nothing is fetched from the network."""

@@ -53,14 +53,14 @@ def _answer(saved: Sequence[Path], asking: Asking) -> bool:
 
 @click.command()
 @writing_options
-@click.option("--edits", is_flag=True, help="Also take out requests for edits; pending edits are rejected.")
-@click.option("--annotations", is_flag=True, help="Take out what lmm rag wrote instead.")
+@click.option("--edits", is_flag=True, help="Also remove requests for edits; pending edits are rejected.")
+@click.option("--annotations", is_flag=True, help="Remove what lmm rag wrote, instead of chats.")
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that you have corrected or frozen.")
 def clear(writing: Writing, edits: bool, annotations: bool, corrected: bool) -> None:
-    """Take chats out of the text, or annotations.
+    """Remove chats or annotations from the text.
 
-    With --annotations, take out what `lmm rag` wrote: a document that was not edited since is then,
-    byte for byte, what it was before. Without it, annotations stay."""
+    Without --annotations, annotations stay. With it, what `lmm rag` wrote is removed instead: a document
+    that was not edited since is then, byte for byte, what it was before."""
     if edits and annotations:
         raise click.UsageError("--edits and --annotations exclude each other")
     if corrected and not annotations:

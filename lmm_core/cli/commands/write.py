@@ -28,7 +28,7 @@ from ..session import SavedFiles, at_every_save
 @click.option("--summaries/--no-summaries", default=None, help="Write a summary of each section and of the whole.")
 @click.option("--titles/--no-titles", default=None, help="Write the titles that lead to each section.")
 @click.option("--refresh", is_flag=True, help="Rewrite what a model wrote, even if the text has not changed.")
-@click.option("--dry-run", is_flag=True, help="Ask and write nothing; list requests and tokens.")
+@click.option("--dry-run", is_flag=True, help="Ask no model and write nothing; list the requests and their tokens.")
 @click.option("--watch", is_flag=True, help="Keep running: annotate each document when it is saved.")
 @asking_options
 def rag(
@@ -73,7 +73,7 @@ def _annotate(saved: Sequence[Path], work: RagWork, files: SavedFiles, quiet: bo
 @click.argument("name", metavar="MODULE:FUNCTION")
 @writing_options
 def own_pass(name: str, writing: Writing) -> None:
-    """Run a pass of your own, a Python function."""
+    """Run your own pass, a Python function, on documents."""
     from ...errors import PassError
     from ...scan.documents.own_pass import Pass, load_pass, run_pass
 
@@ -146,7 +146,7 @@ def _print_sum(plans: Sequence[RagPlan]) -> None:
 @click.option("--before", is_flag=True, help="Write the earlier text instead of the one that pandoc was writing.")
 @click.option("--keep", is_flag=True, help="Leave the file as it is, and forget the other texts.")
 def recover(file: Path, before: bool, keep: bool) -> None:
-    """Restore a file that pandoc was stopped from writing."""
+    """Restore a file that pandoc was interrupted in writing."""
     if before and keep:
         raise click.UsageError("--before and --keep exclude each other")
     logger = ReportPrinter()

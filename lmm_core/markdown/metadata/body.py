@@ -1,4 +1,4 @@
-"""The YAML body of a metadata block: parsing and editing.
+"""Parse and edit the YAML body of a metadata block.
 
 Chat and edit keys extend YAML; dates, times and numbers that would not round-trip stay text.
 """
@@ -99,7 +99,10 @@ _Loader.add_constructor(None, _construct_untagged)
 
 @dataclass(slots=True)
 class Parsed:
-    """A parsed body; `content` is None if it is no mapping, `error_line` counts from 0."""
+    """A parsed body.
+
+    content: None if the body is not a mapping
+    error_line: line of the error in the body, from 0"""
 
     content: dict[str, Any] | None = None
     messages: list[Message] = field(default_factory=list)
@@ -154,7 +157,7 @@ def _dangerous(body: str) -> str:
         if isinstance(event, yaml.AliasEvent):
             aliases += 1
             if any(anchors):
-                return f"the alias *{event.anchor} stands in a value that has an anchor itself"
+                return f"the alias *{event.anchor} is inside a value that has an anchor of its own"
             if aliases > MAX_ALIASES:
                 return f"more than {MAX_ALIASES} aliases"
         elif isinstance(event, yaml.CollectionStartEvent):
@@ -166,19 +169,19 @@ def _dangerous(body: str) -> str:
     return ""
 
 
-# Fixes for PyYAML's errors, by words of its two parsers
+# Advice for errors, by words in the messages of PyYAML's two parsers
 _ADVICE = {
-    "mapping values": "a value holds a colon: put the value in quotes",
+    "mapping values": "a value contains a colon: put the value in quotes",
     "start any token": "a tab, or a value that begins with a sign such as @, % or `: indent with blanks, or put the "
     "value in quotes",
     "undefined alias": "a value begins with *: put it in quotes",
     "end of stream": "a quote is not closed",
-    "escape character": "double quotes hold a backslash: use single quotes",
+    "escape character": "there is a backslash in double quotes: use single quotes",
     "',' or ']'": "a list is not closed: add ]",
     "',' or '}'": "a mapping is not closed: add }",
     "flow node": "a bracket is not closed",
     "expected ':'": "there is no colon after a key",
-    "sequence entries": "a list begins beside its key: begin it on the next line",
+    "sequence entries": "a list begins on the line of its key: begin it on the next line",
     "a block mapping": "this line does not continue the one above: look at its indentation and quotes",
 }
 
@@ -192,7 +195,7 @@ def _describe(error: yaml.MarkedYAMLError, body: str) -> str:
 
 
 def split_messages(body: str) -> tuple[list[Message], str]:
-    """Return the chat and edit lines, and the body with these emptied."""
+    """Return the chat and edit messages, and the body with their lines emptied."""
     lines = _lines(body)
     messages: list[Message] = []
     at = 0
@@ -249,8 +252,8 @@ def _yaml_value(source: str) -> Any:
 def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n", closed: bool = False) -> str:
     """Return `key: value` as YAML.
 
-    flow: on one line
-    closed: escape `--`, which HTML comments must not hold
+    flow: write it on one line
+    closed: escape `--`, which an HTML comment must not contain
     """
     text = _dump_entry(key, value, flow, _Dumper)
     if closed and CLOSED in text:
@@ -275,7 +278,7 @@ def _dump(value: Value, flow: bool, dumper: type[_Dumper] = _Dumper) -> str:
     return dumped.rstrip("\n")[1:-1] if flow else dumped.removesuffix("\n")
 
 
-# A string, since compiling it is slow and rarely needed
+# Not compiled, since that is slow and rarely needed
 _UNPRINTABLE = r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 
 
@@ -304,10 +307,12 @@ def edit_metadata(
     flow: frozenset[str] = frozenset(),
     closed: bool = False,
 ) -> str:
-    """Return a body with keys set or `DELETED`; other lines stay byte for byte.
+    """Return a body with changed keys; other lines stay byte for byte.
 
-    Chat and edit keys can only be removed. flow, closed: see `dump_entry`. Raise MarkdownError if the body is no
-    block mapping, or other values would change.
+    changes: new values, or `DELETED` to remove a key; chat and edit keys can only be removed
+    flow: keys to write on one line
+    closed: see `dump_entry`
+    Raise MarkdownError if the body is not a block mapping, or if other values would change.
     """
     before = parse_metadata(body)
     if before.content is None:
@@ -368,7 +373,7 @@ def _check_edit(before: Parsed, text: str, changes: dict[str, Value]) -> None:
 
 
 def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
-    """Return first line, line after the last (from 0), and column of each top-level key.
+    """Return for each top-level key its first line and the line after its last (from 0), and its column.
 
     Trailing comments and blank lines are excluded. Raise MarkdownError for flow style (`{a: 1}`).
     """
@@ -377,7 +382,7 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
     if node is None:
         return {}
     if not isinstance(node, yaml.MappingNode) or node.flow_style:
-        raise MarkdownError("the block is a mapping in braces: write one key a line")
+        raise MarkdownError("the block is a mapping in braces: write one key per line")
     lines = _lines(rest)
     ends = [at for at, sign in enumerate(rest) if sign == "\n"]
     starts = [_line_of(ends, key.start_mark) for key, _ in node.value] + [len(lines)]
@@ -391,7 +396,7 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
 
 
 def _line_of(ends: list[int], mark: yaml.Mark) -> int:
-    """Return the line of a mark, from 0; only LF ends a line."""
+    """Return the line of a mark, from 0. Only LF ends a line, while YAML counts other characters as line ends too."""
     return bisect.bisect_left(ends, mark.index)
 
 

@@ -15,7 +15,7 @@ ERRORS = {
     "unreadable-block": "a metadata block that cannot be read",
     "no-fence": "a div of class lmm without a YAML code block in it",
     "no-blank-line": "a block or div directly under a paragraph, which makes it text",
-    "no-block": "a question, message or edit (`?:`, `+:`, `=:`) that stands in no block",
+    "no-block": "a question, message or edit (`?:`, `+:`, `=:`) that is in no block",
     "near-miss": "a word or line that is nearly a key, type, class, attribute or block",
     "knit-value": "`knit` with a value that is neither true nor false",
     "stray-colons": "colons that open or close no div",

@@ -42,11 +42,11 @@ IN_FENCE = (
     "of the fences"
 )
 NO_BLOCK = (
-    "`{key}` stands in no block and is read as text: a block begins with a line `---`, at the start of its line, "
+    "`{key}` is in no block and is read as text: a block begins with a line `---`, at the start of its line, "
     "after an empty line and with none below it, holds `key: value`, and ends with a line `---`"
 )
 ASKED_NOWHERE = (
-    "`{sign}:` stands in no block and is read as text: put it between two lines `---`, the first of them after "
+    "`{sign}:` is in no block and is read as text: put it between two lines `---`, the first of them after "
     "an empty line and with none below it"
 )
 

@@ -1,4 +1,4 @@
-"""Misspelled keys, classes and attributes, which would publish a hidden part."""
+"""Find misspelled keys, classes and attributes, which would publish a part that should be left out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .document import CheckedDocument, CheckedText
 from .finding import Finding
 from .marks import LMM, find_marks, find_stray_colons, find_types_elsewhere, is_nearly_lmm, nearest
 
-# of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries
+# Classes of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries, which are no misspelled types
 _OTHERS = frozenset(
     """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
     incremental nonincremental aside panel proof tip warning caution important info danger row rows tab tabs
@@ -40,11 +40,11 @@ _UNSEEN = (
 )
 _UNDERLINED = r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)"
 ABOUT_NOTHING = (
-    "this metadata is about the line after it alone, which nobody sees, and not about the part after that: "
+    "this metadata applies only to the next line, which nobody sees, and not to the part after it: "
     "put it directly before the part"
 )
-AT_END = "nothing follows this metadata, so that it leaves nothing out: put it directly before the part"
-UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
+AT_END = "nothing follows this metadata, so it leaves nothing out: put it directly before the part"
+UNDERLINED = "an underlined heading starts no section, so its text is not left out: write it as `## Heading`"
 
 
 def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
@@ -85,7 +85,9 @@ def _keeps(properties: Properties) -> bool:
 
 
 class _NearMissFinder:
-    """A finder of near misses; `types` are words that hide a part, or would."""
+    """Finds near misses.
+
+    types: words that make a part RAG-only, or would if written correctly"""
 
     def __init__(self, rules: KnitRules, types: frozenset[str]) -> None:
         self.rules = rules
@@ -109,7 +111,7 @@ class _NearMissFinder:
         if key == "knit" and not isinstance(value, bool):
             return "knit-value", _no_switch(value)
         if key == "type" and value is None:
-            return "near-miss", "`type:` is empty, so that nothing is left out: write a word behind it"
+            return "near-miss", "`type:` is empty, so nothing is left out: write a word after it"
         if key in self.types and value is True:
             return "near-miss", f"unknown key {key!r}: did you mean `type: {key}`?"
         suggestion = self._key(key, value)
@@ -122,7 +124,7 @@ class _NearMissFinder:
         return nearest(name, SWITCHES if isinstance(value, bool) else TEXTS if _is_text(value) else ())
 
     def header(self, node: HeaderNode) -> Iterator[Finding]:
-        """Yield header keys without effect on the page."""
+        """Yield keys of the header that do not affect the page as intended."""
         block = node.metadata[0]
         for key, value in block.content.items():
             if key in self.allowed:
@@ -155,7 +157,9 @@ class _NearMissFinder:
         return ("type-elsewhere", message) if words else None
 
     def text(self, text: CheckedText, is_kept: bool) -> Iterator[Finding]:
-        """Yield near misses in a text. is_kept: a block before it keeps the next part."""
+        """Yield near misses in a text.
+
+        is_kept: True if metadata before the text keeps its first part in the notes"""
         kept_from = 0 if is_kept else len(text.padded)
         for line, part, source in text.parts:
             if part.metadata is not None:
@@ -175,16 +179,17 @@ class _NearMissFinder:
             if name in self.allowed:
                 continue
             if name in self.types:
-                yield from self._no_div_type(name)
+                yield from self._report_unused_type(name)
             elif suggestion := self._class(name) or (LMM if is_nearly_lmm(name) and _holds_metadata(source) else ""):
                 yield "near-miss", f"unknown class {name!r}: did you mean {suggestion!r}?"
         type_name = attributes.pairs.get("type", "")
         if type_name in self.types:
-            yield from self._no_div_type(type_name)
+            yield from self._report_unused_type(type_name)
         elif suggestion := self._type(type_name):
             yield "near-miss", f"unknown type {type_name!r}: did you mean {suggestion!r}?"
 
-    def _no_div_type(self, name: str) -> Iterator[tuple[str, str]]:
+    def _report_unused_type(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield a finding, once, for a type of the project that does not make a div RAG-only."""
         if name not in self.reported:
             self.reported.add(name)
             yield (
@@ -194,7 +199,7 @@ class _NearMissFinder:
             )
 
     def _class(self, name: str) -> str:
-        """Return the type intended by a class, or malformed braces."""
+        """Return the type that a misspelled class or malformed braces stand for, or ""."""
         words = [word for word in re.findall(r"[\w-]+", name) if word in self.types]
         return words[0] if words and not name.replace("-", "").isalnum() else self._type(name)
 
@@ -239,7 +244,7 @@ def _is_text(value: Any) -> bool:
 
 
 def line_of(key: str, source: str) -> int:
-    """Return the line of a key in a block, from 0."""
+    """Return the line of a key, counted from the first line of its block."""
     match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
     return source.count("\n", 0, match.start()) - count_lead(source) if match else 0
 

@@ -178,7 +178,7 @@ WITHOUT_EFFECT = {
     "braces not closed": ("::: {.exercise #a\nwalnut\n:::\n", 1, NO_DIV),
     "two colons": (":: exercise\nwalnut\n::\n", 1, NO_DIV),
     "a block": ("::: lmm content-hidden\n``` yaml\ntype: exercise\n```\n:::\n\nwalnut\n", 1, NO_DIV),
-    "about a comment": (f"# A\n\n{BLOCK}\n<!-- todo -->\n\n## Q\n\nText.\n", 3, "about the line after it alone"),
+    "about a comment": (f"# A\n\n{BLOCK}\n<!-- todo -->\n\n## Q\n\nText.\n", 3, "applies only to the next line"),
     "an underlined heading": (
         f"# A\n\n{BLOCK}\nHeading\n-------\n\nSECRET\n",
         3,

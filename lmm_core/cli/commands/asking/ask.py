@@ -41,7 +41,7 @@ BEST_MATCHES = "Best matches in your notes (no model is configured):"
     "--type", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
 )
 @click.option(
-    "--budget", type=click.IntRange(200), metavar="TOKENS", help="Tokens of the notes that the model is shown."
+    "--budget", type=click.IntRange(200), metavar="TOKENS", help="How many tokens of the notes the model sees."
 )
 @click.option("--model", default="", metavar="NAME", help="The model to ask, as source/model.")
 @click.option("--no-model", is_flag=True, help="Ask no model; print what it would see.")
@@ -49,7 +49,7 @@ BEST_MATCHES = "Best matches in your notes (no model is configured):"
 def ask(words: tuple[str, ...], type: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
     """Answer a question from the notes, with sources. Without a question, start a session.
 
-    *exercise* in a question asks for exercises; so does any other type of material in the notes."""
+    *exercise* in a question asks for exercises; any other type of material in the notes works the same way."""
     question = " ".join(words)
     if words and not question.strip():
         raise click.UsageError("The question is empty: say what you want to know.")
@@ -129,7 +129,7 @@ class _AnswerPrinter:
         self.no_model, self.as_json = no_model, as_json
 
     async def answer(self, question: str) -> None:
-        """Answer one question. Raise the errors of `Conversation.ask`, after printing a broken answer's sources."""
+        """Print the answer to a question. Raise the errors of `Conversation.ask`, after a broken answer's sources."""
         if len(question) > MOST_CHARACTERS:
             warn(f"the question is too long: only its first {MOST_CHARACTERS:,} characters are used")
         if self.no_model:

@@ -37,8 +37,8 @@ NOTHING_RECORDED = (
 def asked(context: click.Context, output: Path | None, small_groups: bool, as_json: bool) -> None:
     """Show what students asked, and what the notes lack.
 
-    Without a command, it writes a page for a browser and prints its most important lines. Questions are recorded by
-    lmm serve, if record in the section [serve] of config.toml says so."""
+    Without a command, it writes a page for a browser, and prints its most important lines. lmm serve records
+    questions if you set record in the section [serve] of config.toml."""
     if (command := context.invoked_subcommand) is not None:
         if output is not None or small_groups or as_json:
             raise click.UsageError(f"-o, --small-groups and --json do not go with {command}")
@@ -129,9 +129,9 @@ def delete_recordings(yes: bool) -> None:
 @asked.command("forget")
 @click.argument("words", nargs=-1, required=True, metavar="WORD…")
 def forget_word(words: tuple[str, ...]) -> None:
-    """Delete for good each question with its answer and comment in which WORD occurs.
+    """Delete questions for good if WORD occurs in the question, its answer or its comment.
 
-    Several words are looked for as they stand, one after the other. Case does not matter."""
+    Several words are searched for as a phrase. Case does not matter."""
     word = " ".join(words)
     count = recordings_here().forget(word)
     say(f"forgotten: {counted(count, 'question')} with {word!r}", err=True)
@@ -142,8 +142,8 @@ def forget_word(words: tuple[str, ...]) -> None:
 def propose_mends(dry_run: bool) -> None:
     """Write into the notes what students asked and did not find.
 
-    Where the notes lack something, that is a request for an edit (=:), which lmm chat answers and lmm accept or
-    lmm reject decides. Where they only were not found, it is questions for the section that answers them."""
+    Where the notes lack something, it writes a request for an edit (=:), which lmm chat answers and you decide with
+    lmm accept or lmm reject. Where the notes have the answer, it adds the questions to the section that gives it."""
     logger = ReportPrinter()
     recordings = recordings_here()
     turns = recordings.turns()

@@ -29,7 +29,7 @@ SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 @click.option("--group", is_flag=True, help="Find whole sections instead of chunks.")
 @json_option
 def search(words: tuple[str, ...], limit: int | None, type: str, under: str, group: bool, as_json: bool) -> None:
-    """Find passages by a question or by words. *exercise* in it finds exercises alone."""
+    """Find passages by a question or by words. *exercise* in the query finds only exercises."""
     query = " ".join(words)
     if not query.strip():
         raise click.UsageError("The query is empty: say what to look for.")
@@ -38,7 +38,7 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
     async def work(library: Library) -> tuple[list[ScoredPoint], Material]:
         most = limit or 6
         for names in (await library.words()).synonyms.used(query):
-            say(f"searching also for other names: {one_line(str(names))}", err=True)
+            say(f"also searching for other names: {one_line(str(names))}", err=True)
         points = await search_points(library, query, chunks_for(most) if group else most, type, under)
         if group:
             points = await afind_documents(library.store, project.database.companion_collection, points, most)

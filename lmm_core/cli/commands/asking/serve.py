@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:
     """Answer students' questions on a web page.
 
-    The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN,
+    The settings are in the section [serve] of config.toml. To require an access token, put it into LMM_SERVE_TOKEN,
     or make one for each course or group with `lmm serve token add NAME`. The site that `lmm course` has published is
     served as well."""
     if context.invoked_subcommand:
@@ -68,7 +68,7 @@ def _check_access(project: Project, host: str, token: str) -> None:
     if tokens is not None:
         say(f"a token is required: {', '.join(entry.name for entry in tokens) or 'there is none yet'}", err=True)
     elif host not in LOOPBACK and not token:
-        warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
+        warn(f"anyone who can reach {host} can ask about, and so read, the whole index: {TOKEN_VARIABLE} is not set")
 
 
 def _serve(project: Project, host: str, port: int, model: str, token: str, workers: int) -> None:
@@ -149,12 +149,12 @@ def _say(message: str) -> None:
 
 @click.command()
 @click.option("--project", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-              help="The folder of the notes, for an agent that starts it elsewhere.")  # fmt: skip
+              help="The folder of the notes, if the agent starts lmm in another one.")  # fmt: skip
 def mcp(folder: Path | None) -> None:
     """Give agents tools to search and read the notes (MCP).
 
-    The server talks on standard input and output with the agent that starts it. The tools change
-    none of your files; one of them makes search indexes of folders, in .md_index."""
+    The server talks to the agent that starts it on standard input and output. The tools change none
+    of your files; one of them makes search indexes of folders, in .md_index."""
     from ....crawl.tools import add_tools
     from ....retrieve.tools import Tools
 

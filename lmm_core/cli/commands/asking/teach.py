@@ -55,7 +55,7 @@ def toc(
 ) -> None:
     """List contents with reading times, or plan how to study.
 
-    Lists FILES, or else the index. A plan always uses the index."""
+    The contents are those of FILES, or else of the index. A plan always uses the index."""
     if wish is not None and (level or summaries):
         raise click.UsageError("--plan excludes --level and --summaries")
     if wish is not None and not wish.strip():
@@ -109,9 +109,10 @@ def _width() -> int:
     "-o", "--output", help="The file to write: .apkg, .csv, .md (default: NAME.apkg for anki, else standard output)."
 )
 def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, output: Path | None) -> None:
-    """Make study cards of questions, definitions and exercises.
+    """Make study cards from questions, definitions and exercises.
 
-    From FILES, or else from the index. Importing them into Anki again updates the earlier cards."""
+    They are made from FILES, or else from the index. If you import them into Anki again, the earlier
+    cards are updated."""
     logger, form = ReportPrinter(), form or _form_of(output)
     files = [
         path
@@ -142,9 +143,9 @@ def _form_of(output: Path | None) -> str:
 
 
 def _name(paths: tuple[Path, ...], project: Project) -> str:
-    """Return the name of the single path, otherwise of the project.
+    """Return a name for the output: that of the only path, or else of the project.
 
-    Titles are not used, because a foreign one could contain a path."""
+    A title is not used, since one by somebody else could contain a path."""
     if len(paths) != 1:
         return project.root.name or "cards"
     path = paths[0].resolve()
