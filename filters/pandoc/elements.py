@@ -1,6 +1,6 @@
-"""Pandoc's elements, and the metadata in them.
+"""Read and write Pandoc's elements, and the metadata in them.
 
-Metadata are divs of class `lmm`, comments, and raw blocks of format `lmm` (by an earlier filter).
+Metadata is a div of class `lmm`, a comment, or a raw block of format `lmm`, which an earlier filter has left.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def blocks_of(doc: pf.Doc) -> list[Json]:
 
 
 def attributes_of(element: pf.Element) -> Attributes:
-    """Return an element's attributes, if it has any."""
+    """Return an element's attributes, which are empty for an element that has none."""
     classes = [class_name(name) for name in getattr(element, "classes", ())]
     return Attributes(getattr(element, "identifier", ""), classes, dict(getattr(element, "attributes", {})))
 
 
 def find_containers(element: pf.Element) -> Iterator[pf.Element]:
-    """Yield the nearest descendants (or the element itself) whose `content` is blocks."""
+    """Yield the elements nearest below one (or the element itself) that contain blocks."""
     stack = [element]
     while stack:
         node = stack.pop()
@@ -78,7 +78,7 @@ def find_elements(element: pf.Element) -> Iterator[pf.Element]:
 
 
 def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
-    """Return an element's metadata, an error block if malformed, or None."""
+    """Return the metadata that an element is, an error block if it is malformed, or None for other elements."""
     if isinstance(element, pf.RawBlock):
         return make_block(element.text, "div") if element.format == RAW else _in_comment(element)
     if not is_metadata(element):
@@ -124,7 +124,7 @@ def strip_metadata(holder: pf.Element) -> None:
 
 
 def mark_metadata(doc: pf.Doc) -> None:
-    """Convert metadata to raw blocks for a later filter."""
+    """Replace metadata by raw blocks, by which it reaches a later filter."""
     pf.elements.RAW_FORMATS.add(RAW)
     blocks = [(element, metadata_of(element)) for element in doc.content]
     doc.content = [
@@ -134,7 +134,7 @@ def mark_metadata(doc: pf.Doc) -> None:
 
 
 def metadata_element(block: MetadataBlock) -> pf.Element:
-    """Return a metadata block as pandoc reads it, as a comment or div."""
+    """Return the element that pandoc would read for a metadata block: a comment or a div."""
     if block.spelling == "comment":
         return pf.RawBlock(block.source.strip(), format="html")
     code = pf.CodeBlock(block.body.removesuffix("\n"), classes=["yaml"])
@@ -148,7 +148,7 @@ def to_markdown(ast: Json, executable: str, *options: str) -> str:
 
 
 def markdown_of_each(ast: Json, executable: str) -> list[str]:
-    """Return the markdown of each top-level element, or empty texts if one of them holds the mark between them."""
+    """Return the markdown of each top-level element, or empty texts if one contains the mark that separates them."""
     mark = {"t": "RawBlock", "c": ["markdown", _MARK]}
     marked = [block for element in ast["blocks"] for block in (mark, element)]
     text = to_markdown({**ast, "blocks": marked, "meta": {}}, executable)
@@ -167,7 +167,9 @@ def _block_of(element: pf.Element, text: str) -> Block:
 
 @dataclass(frozen=True)
 class Elements:
-    """The top-level elements of a document, and their blocks (by `id`)."""
+    """The top-level elements of a document, and their blocks.
+
+    of_block: element by the `id` of its block"""
 
     doc: pf.Doc
     blocks: list[Block] = field(default_factory=list)
@@ -175,7 +177,9 @@ class Elements:
 
     @classmethod
     def read(cls, doc: pf.Doc, texts: Sequence[str]) -> Elements:
-        """Return the elements with blocks. texts: their markdown"""
+        """Return a document's elements with their blocks.
+
+        texts: markdown of each element"""
         elements = cls(doc)
         for element, text in zip(doc.content, texts, strict=True):
             block = _block_of(element, text)
@@ -184,7 +188,7 @@ class Elements:
         return elements
 
     def write(self, blocks: Sequence[Block]) -> list[Json]:
-        """Return Pandoc's JSON for a changed list of blocks."""
+        """Return Pandoc's JSON for blocks, of which some may be new, changed or missing."""
         pieces: list[Json] = []
         for block in blocks:
             element = self.of_block.get(id(block))

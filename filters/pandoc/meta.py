@@ -1,4 +1,4 @@
-"""Pandoc's metadata as plain values, and our options in it."""
+"""Convert Pandoc's metadata to plain values, and read our options in it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def to_meta(value: Any) -> dict[str, Any]:
 
 
 def text_of(node: Any) -> str:
-    """Return the text of inlines and blocks, without notes."""
+    """Return the text of inlines and blocks, without footnotes."""
     if isinstance(node, list):
         return "".join(map(text_of, node))
     if not isinstance(node, dict):
@@ -70,9 +70,10 @@ def header_from(meta: Mapping[str, Any]) -> HeaderBlock:
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """The options under `lmm:` in metadata or by `-M lmm-…`.
+    """The options of a filter: under `lmm:` in the document's metadata, or given by `-M lmm-…`.
 
-    refused: options that a document may not set
+    unknown: names of options that do not exist
+    refused: options in the document that only the caller may set
     """
 
     keep: list[str] = field(default_factory=list)
@@ -88,8 +89,8 @@ class FilterOptions:
 def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> FilterOptions:
     """Return a filter's options.
 
-    meta: of the document
-    by_person: of the caller (see `PandocRun.lmm_options`)
+    meta: the document's metadata
+    by_person: options given by the caller (see `PandocRun.lmm_options`)
     """
     options = plain_options(meta)
     values = {name: value for name, value in options.items() if name in BY_DOCUMENT}

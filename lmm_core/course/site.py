@@ -1,4 +1,4 @@
-"""Write a static site with pandoc: a page per document, with links, navigation and the ask box."""
+"""Write a static site with pandoc: a page for each document, with links, navigation and the ask box."""
 
 from __future__ import annotations
 
@@ -47,7 +47,11 @@ _LEAST = 8  # pages per pandoc process
 
 @dataclass(frozen=True, slots=True)
 class PageJob:
-    """A page to render. title: of the window; frame: template variables."""
+    """A page to render.
+
+    name: path in the site
+    title: of the browser's window
+    frame: variables of the template"""
 
     name: str
     title: str
@@ -57,7 +61,10 @@ class PageJob:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A rendered page. messages: pandoc's warnings; problem: reason for missing HTML, or ""."""
+    """A rendered page.
+
+    messages: pandoc's warnings
+    problem: why there is no HTML; empty if there is"""
 
     name: str
     html: str = ""
@@ -66,7 +73,7 @@ class RenderedPage:
 
 
 def find_pandoc() -> str:
-    """Return the path of pandoc, preferring the packaged one. Raise CourseError."""
+    """Return the path of the packaged pandoc, or else of an installed one. Raise CourseError if there is none."""
     if pandoc := packaged_pandoc() or shutil.which("pandoc"):
         return str(pandoc)
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
@@ -75,7 +82,7 @@ def find_pandoc() -> str:
 def render_pages(
     pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None = None
 ) -> list[RenderedPage]:
-    """Return the pages' HTML. Raise RenderError if pandoc fails to run or times out."""
+    """Return the rendered pages, in order. Raise RenderError if pandoc does not run or takes too long."""
     if progress:
         progress.expect(len(pages))
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
@@ -118,7 +125,7 @@ def _run(pages: Sequence[PageJob], language: str, pandoc: str, progress: Progres
         if process.returncode:
             errors.seek(0)
             message = errors.read().decode("utf-8", "replace").strip()
-            raise RenderError(message[:500] or f"pandoc has failed ({process.returncode})")
+            raise RenderError(message[:500] or f"pandoc failed (exit status {process.returncode})")
 
 
 # Links
@@ -130,7 +137,9 @@ _LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
 
 
 class Label(NamedTuple):
-    """A label's page, and the text of references to it."""
+    """The target of references.
+
+    words: text of a reference to it"""
 
     page: str
     words: str
@@ -140,6 +149,7 @@ Labels = Mapping[str, Sequence[Label]]  # by name, which may occur on several pa
 
 
 def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
+    """Return the headings, figures and the like to which pages can refer."""
     labels: dict[str, list[Label]] = {}
     for page, tree in pages.items():
         for element in tree.css(_LABELLED):
@@ -150,10 +160,12 @@ def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
 
 @dataclass(frozen=True)
 class SiteLinks:
-    """The links of a site and their files.
+    """The links of a site, and the files that they lead to.
 
-    sources: document by page
-    own: other files of the site"""
+    sources: document of each page
+    folder: of the course
+    output: folder of the site
+    own: files of the site that are not in the course"""
 
     sources: Mapping[str, Path]
     labels: Labels
@@ -162,7 +174,7 @@ class SiteLinks:
     own: frozenset[str] = frozenset()
 
     def mend(self, page: str, tree: LexborHTMLParser, logger: LoggerBase) -> None:
-        """Fix a page's references and links, and copy linked files."""
+        """Fill in a page's references, adapt its links to the site, and copy linked files."""
         for element in tree.css("a.quarto-xref"):
             self._mend_reference(element, page, logger)
         for element in tree.css(_NAMING_FILES):
@@ -183,7 +195,9 @@ class SiteLinks:
         element.inner_html = html.escape(label.words or name, quote=False)
 
     def _mended(self, link: str, page: str, logger: LoggerBase) -> str:
-        """Return a fixed link: to the page of a document, `/figures/a.png` as relative. Copy its file."""
+        """Return a link as it should be in the site, and copy the file that it leads to.
+
+        A link to a document becomes one to its page, and `/figures/a.png` a relative link."""
         parts = urlsplit(link)
         name = unquote(parts.path)
         source = self.sources.get(page)
@@ -202,12 +216,12 @@ class SiteLinks:
         return place in self.sources or place in self.own
 
     def _copy(self, path: Path, name: str, logger: LoggerBase) -> None:
-        """Copy a linked file unless it is outside the course, hidden or a document."""
+        """Copy a linked file to the site, unless it is outside the course, hidden or a document."""
         if not path.is_file():
             if not path.is_dir() and path.is_relative_to(self.folder):
                 logger.warning(f"{name}: there is no such file in the course")
         elif not path.is_relative_to(self.folder) or not is_inside(path, self.folder):
-            logger.warning(f"{name}: a link out of the course: not copied to the site")
+            logger.warning(f"{name}: not copied to the site: the link leads out of the course")
         elif is_document(path.name, (*SUFFIXES, *RENDERED)) or any(
             part.startswith((".", "_")) for part in path.relative_to(self.folder).parts
         ):
@@ -238,11 +252,12 @@ def write_site(
     logger: LoggerBase,
     progress: Progress | None = None,
 ) -> int:
-    """Write the site and return the number of pages.
+    """Write the site, and return the number of documents in it.
 
     folder: of the course
     output: a new folder
-    Raise CourseError without pandoc, and RenderError with one line per failed page."""
+    settings: of `_quarto.yml`
+    Raise CourseError if there is no pandoc, and RenderError with a line for each page that failed."""
     project = with_quarto_rules(load_project(folder / "-"))
     page_paths = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(page_paths, project, folder, "book" in settings)
@@ -300,7 +315,7 @@ def _read_texts(
 
 
 def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folder: Path, logger: LoggerBase) -> None:
-    """Log pandoc's warnings. Raise RenderError with one line per failed page."""
+    """Log pandoc's warnings. Raise RenderError with a line for each page that failed."""
     names = {name: str(source.relative_to(folder)) for name, source in sources.items()}
     if failed := [f"{names.get(page.name, page.name)}: {page.problem}" for page in rendered if page.problem]:
         raise RenderError("\n".join(failed))
@@ -314,7 +329,9 @@ _FORMULA = re.compile(r"Could not convert TeX math (.*), rendering as TeX:\n.*?\
 
 
 def _describe_warning(message: str, source: Path | None) -> tuple[str, int]:
-    """Return a warning of pandoc; of a formula in one line, with the line of the source (0 if unknown)."""
+    """Return a warning of pandoc and a line of the source, or 0 if that is unknown.
+
+    A warning about a formula is shortened to one line, and its place is looked up."""
     warning = _FORMULA.match(message)
     if warning is None or source is None:
         return message, 0

@@ -1,6 +1,6 @@
-"""Checks for output files, and a record of those written.
+"""Check output files before they are written, and remember those that were.
 
-An output never replaces a source or a file of the writer, only an unchanged earlier output.
+An output never replaces a source or another file of the writer, only an earlier output that is unchanged.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from .names import cache_folder
 from .walk import SUFFIXES, TEXT_SUFFIXES, is_inside
 from .writing import is_stream, replace_file, write_file
 
-# Suffixes by content; messages advise the first
+# Suffixes for each kind of output
 MARKDOWN = (*SUFFIXES, *sorted(TEXT_SUFFIXES - set(SUFFIXES)))
 HTML = (".html", ".htm")
 TABLE = (".csv",)
 PACKAGE = (".apkg",)
 LINES_OF_JSON = (".jsonl",)
-# Anki's header of a card table; ids let an import update cards:
+# Anki's header of a table of cards; the ids let it update cards that were imported before:
 # https://docs.ankiweb.net/importing/text-files.html#file-headers
 COLUMNS = ("id", "front", "back", "tags", "source")
 CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
@@ -36,12 +36,13 @@ def check_output(
     may_replace: bool = False,
     text_follows: bool = False,
 ) -> None:
-    """Raise OutputError if an output must not be written. Streams are allowed.
+    """Raise OutputError if an output must not be written. Streams may be.
 
-    endings: allowed suffixes (none: any)
-    within: required folder
-    may_replace: allow existing files
-    text_follows: `check_replaced` will be called
+    inputs: files that must not be overwritten
+    endings: allowed suffixes; if empty, all are
+    within: folder out of which no link may lead
+    may_replace: allow replacing any other file
+    text_follows: do not check the replaced file yet, since `check_replaced` will be called with the text
     """
     if is_stream(output):
         return
@@ -62,7 +63,7 @@ def check_output(
 
 
 def check_replaced(output: Path, data: bytes | None = None) -> None:
-    """Raise OutputError unless an output is empty, ours, or equal to `data`."""
+    """Raise OutputError unless an output is empty, equal to `data`, or as lmm has written it before."""
     is_filled = output.is_file() and output.stat().st_size > 0
     if is_stream(output) or not is_filled or is_ours(output):
         return
@@ -74,7 +75,7 @@ def check_replaced(output: Path, data: bytes | None = None) -> None:
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Return True if two paths are the same file, through a link or ignored case."""
+    """Return True if two paths lead to the same file, for example by a link or where case does not matter."""
     try:
         return path.samefile(other)
     except OSError:
@@ -96,7 +97,10 @@ def write_output(output: Path, data: bytes) -> None:
 
 
 def remember_output(output: Path, data: bytes) -> None:
-    """Record the content of an output in the user's cache, if possible, since projects can be forged."""
+    """Record the content of an output, so that a later run may replace it.
+
+    The record is in the user's cache, since one in the project could be forged. It is left out if it cannot be
+    written."""
     if is_stream(output):
         return
     record = _record(output)
@@ -106,7 +110,7 @@ def remember_output(output: Path, data: bytes) -> None:
 
 
 def is_ours(output: Path) -> bool:
-    """Return True for an unchanged output of this user's."""
+    """Return True for a file that lmm wrote for this user, and that has not changed since."""
     try:
         record = _record(output).read_bytes()
         return record == _digest(output.read_bytes())

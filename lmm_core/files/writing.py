@@ -1,6 +1,6 @@
-"""Atomic replacement of files.
+"""Replace files atomically.
 
-A temporary file is locked while written; without a lock it is garbage.
+A temporary file is locked while it is written. Without a lock it was left behind by a killed run, and may be removed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
     """Replace a file atomically: write a temporary file, sync it, rename it.
 
-    Streams are written directly. Permissions and links stay. check: called last, may raise to keep the old file.
+    Streams are written directly. Permissions and links stay.
+    check: called just before the file is replaced; if it raises, the old file stays
     Raise OSError.
     """
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
         from ..logging import put  # slow import
 
-        put(data)  # by name, a redirected file would be overwritten
+        put(data)  # opened by name, a file to which the output is redirected would be overwritten
         return
     if is_stream(path):
         with path.open("ab") as stream:
@@ -52,7 +53,7 @@ def is_stream(path: Path) -> bool:
 
 
 def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file, or a link itself, like `write_file`."""
+    """Replace a file as `write_file` does, but replace a link itself instead of the file that it names."""
     remove_leftovers(target)
     handle, name = _create_beside(target)
     with os.fdopen(handle, "wb") as file:
@@ -74,7 +75,7 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
-    """Create and lock a temporary file. Raise OSError."""
+    """Create and lock a temporary file, and return its handle and name. Raise OSError."""
     while True:
         name = str(target.with_name(f".{target.name[:40]}.lmm-{os.urandom(8).hex()}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
@@ -85,7 +86,9 @@ def _create_beside(target: Path) -> tuple[int, str]:
 
 
 def copy_owner(target: Path, name: str | Path) -> None:
-    """Copy owner and group, as far as allowed, before permissions, which it may clear."""
+    """Copy owner and group, as far as the system allows.
+
+    Call it before copying permissions, some of which a change of owner clears."""
     if sys.platform == "win32":
         return
     with suppress(OSError):
@@ -105,7 +108,7 @@ def _copy_mode(target: Path, name: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder's entries to disk, where possible."""
+    """Sync a folder's entries to disk, where the system can do that."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -133,7 +136,7 @@ def remove_leftover(path: str) -> None:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove temporary files for a target. Raise OSError."""
+    """Remove the temporary files that killed runs left for a target. Raise OSError."""
     start = f".{target.name[:40]}.lmm-"
     with os.scandir(target.parent) as entries:
         leftovers = [entry.path for entry in entries if entry.name.startswith(start) and is_leftover(entry.name)]
@@ -156,11 +159,11 @@ if sys.platform == "win32":
                 time.sleep(0.02)
 
     def _lock(file: int) -> bool:
-        """Return True: an open file is already locked."""
-        return True  # an open file is locked already
+        """Return True: on Windows, an open file is already locked."""
+        return True
 
     def _wait_for(file: int) -> None:
-        """Do nothing: an open file is already locked."""
+        """Do nothing: on Windows, an open file is already locked."""
 
 else:
     import fcntl
@@ -168,7 +171,7 @@ else:
     _rename = os.replace
 
     def _lock(file: int) -> bool:
-        """Return False if the lock is taken or unsupported."""
+        """Lock a file. Return False if it is locked elsewhere, or cannot be locked."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -176,7 +179,7 @@ else:
         return True
 
     def _wait_for(file: int) -> None:
-        """Wait for the lock, if supported."""
+        """Wait for the lock, if files can be locked."""
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
 
@@ -196,7 +199,7 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Create files and their folders, or none. Raise OSError."""
+    """Create files and their folders, all or none. Raise OSError."""
     created: list[Path] = []
     try:
         for name, data in files.items():
@@ -210,7 +213,7 @@ def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Create a folder; return the created folders, outermost first. Raise OSError."""
+    """Create a folder and its missing parents, and return the created folders, the outermost first. Raise OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     for path in missing:
         path.mkdir()

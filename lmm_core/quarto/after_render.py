@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
-    """Write the ask box, report leaks as errors, and refresh the index. Return False after an error.
+    """Write the ask box, report leaks as errors, and refresh the index. Return False if an error was reported.
 
-    The index is not refreshed after an error or during `lmm course`."""
+    The index is not refreshed after an error, nor during `lmm course`, which does it itself."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
     reports = KeepingLogger(logger)
     output = output_dir(environment, project_dir)
@@ -72,7 +72,7 @@ def _outputs(output: Path, output_files: Sequence[str], pages: Sequence[Page], p
 def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
     """Index the pages. Raise StoreError, ModelError and ConfigError.
 
-    prune: remove deleted documents"""
+    prune: remove deleted documents from the index"""
     finder = DocumentFinder()
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
@@ -80,14 +80,16 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
         import asyncio
 
         project = load_project(project_dir / "-")
-        types = with_quarto_rules(project, project_dir).rules.div_types  # whatever the notes keep is indexed by type
+        types = with_quarto_rules(project, project_dir).rules.div_types  # the index ignores `keep`
         project = replace(project, rules=replace(project.rules, div_types=types))
         counts = asyncio.run(_index(paths, project, logger, prune))
         logger.info(f"index: {counts.describe()}")
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
-    """Index files. prune: remove deleted and excluded ones."""
+    """Index files.
+
+    prune: remove deleted and excluded files from the index"""
     from ..indexing.collection import open_index
     from ..indexing.refresh import Refresh
     from ..settings.models import Models
@@ -110,9 +112,9 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
 
 
 def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Sequence[str] = ()) -> None:
-    """Write the ask box for the whole site, also in a partial render.
+    """Write the ask box for the whole site, even if only a part was rendered.
 
-    more: names of further pages that get the box"""
+    more: names of pages without a document that get the box, too"""
     from .ask_box.box import remove_box, write_box
 
     ask = read_ask(project_dir)
@@ -126,9 +128,9 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
 
 
 def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
-    """Yield the documents in the ask box, each page followed by its included documents.
+    """Yield the documents that the ask box searches, each page followed by the documents that it includes.
 
-    Documents with `ask: false` are skipped."""
+    Pages with `ask: false` are skipped."""
     from .ask_box.material import SitePage
 
     finder, settings = DocumentFinder(), read_project(project_dir)
@@ -163,7 +165,7 @@ def _with_included(page: Page, project_dir: Path) -> list[Path]:
 
 
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
-    """Return the pages without included files and drafts, which Quarto empties."""
+    """Return the pages that are published: no included files, and no drafts, which Quarto renders empty."""
     settings = read_project(project_dir)
     drafts = _listed_drafts(settings, project_dir)
     public = (page for page in pages if not page.included and str(page.file.place) not in drafts)
@@ -181,7 +183,9 @@ def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
 
 
 def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> Findings:
-    """Report hidden parts in the output as errors and return the findings. Remove figures of hidden cells."""
+    """Report hidden parts in the output as errors, and return the findings.
+
+    Figures that only hidden cells have made are removed instead."""
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
@@ -216,7 +220,7 @@ def _remove_figure(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:
     leak.file.unlink(missing_ok=True)
     file = PurePath(name_in_project(leak.file, project_dir))
     located = in_file(logger, name_in_project(leak.source, project_dir))
-    located.info(f"{file} was removed from the site: only a cell that is left out has made it", leak.line)
+    located.info(f"{file} was removed from the site: only a cell that is left out made it", leak.line)
 
 
 def _report_leak(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:

@@ -47,7 +47,7 @@ lmm:
 
 
 def lacking_files(folder: Path) -> dict[str, bytes]:
-    """Return missing files by path: `_quarto.yml` and the extension.
+    """Return the files that a Quarto project lacks, by path: `_quarto.yml` and those of the extension.
 
     Raise QuartoError if `_extensions` is a link out of the project."""
     if not is_inside(folder / "_extensions", folder):
@@ -61,12 +61,12 @@ def lacking_files(folder: Path) -> dict[str, bytes]:
 
 
 def extension_place(folder: Path) -> Path:
-    """Return the extension's folder in a project, existing or not."""
+    """Return the folder of the extension in a project, even if it does not exist."""
     return installed_extension(folder) or folder / "_extensions" / EXTENSION
 
 
 def extension_files() -> dict[str, bytes]:
-    """Return the extension's files by path in a project. Raise QuartoError if missing."""
+    """Return the files of the extension by their paths in a project. Raise QuartoError if lmm lacks them."""
     source = packaged_extension()
     paths = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
     files = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]
@@ -78,9 +78,9 @@ def extension_files() -> dict[str, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFinding:
-    """Result of a check.
+    """The result of a check.
 
-    paste: lines to fix it; pasting by hand preserves comments in `_quarto.yml`"""
+    paste: lines for the user to paste; a program would lose the comments in `_quarto.yml`"""
 
     name: str
     ok: bool
@@ -89,6 +89,7 @@ class ProjectFinding:
 
 
 def check_project(folder: Path) -> list[ProjectFinding]:
+    """Return the results of all checks of a Quarto project."""
     if project_file(folder) is None:
         return [
             ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm init --quarto")
@@ -128,7 +129,7 @@ def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
 
 
 def _as_line(entry: Any) -> str:
-    """Return a filter as a line of `_quarto.yml`; JSON of a mapping is valid YAML."""
+    """Return a filter as a line of `_quarto.yml`. A mapping is written as JSON, which is valid YAML."""
     return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
 
 

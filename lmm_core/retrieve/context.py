@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 Count = Callable[[str], int]
 BUDGET = 1000  # tokens
-SMALL = 0.35  # of the budget: a section of at most this share is taken whole; see benchmarks/README.md
-LEFT_OUT = "[…]"  # between spans of a source
-LEAST_ROOM = 8  # tokens worth filling
+SMALL = 0.35  # share of the budget up to which a section is taken whole; see benchmarks/README.md
+LEFT_OUT = "[…]"  # marks a gap between spans of a source
+LEAST_ROOM = 8  # tokens; less is not worth filling
 MOST_TRIED = 200  # spans
 
 
 @dataclass(frozen=True, slots=True)
 class CitedSource(Placed):
-    """Consecutive passages of one section and the same types, as one text.
+    """The text of passages that follow each other in one section and have the same types.
 
-    number: for citation
-    titles: path to the section
-    depth: heading level
-    lines: from 1, end included
-    ids: of passages
-    page: of the first passage, or 0"""
+    number: by which the answer cites it
+    titles: of the sections around it, the outermost first
+    line_start, line_end: its first and last line, from 1
+    depth: level of the section's heading
+    ids: of the passages
+    page: of the first passage in the original document, or 0"""
 
     number: int
     titles: tuple[str, ...]
@@ -51,7 +51,10 @@ class CitedSource(Placed):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A model's context, its tokens, and its sources, numbered from 1."""
+    """What a model sees of the notes.
+
+    sources: numbered from 1
+    tokens: number of tokens in the text"""
 
     text: str
     sources: tuple[CitedSource, ...] = ()
@@ -63,9 +66,10 @@ def build_context(
 ) -> Context:
     """Return the best spans as a context of at most `budget` tokens.
 
-    Spans are taken by rank. With `whole`, the largest small section (`SMALL`) around a span that fits replaces it.
-    Typed passages, such as exercises, do not come with a section, unless requested. Sources are in document order, and
-    no text is repeated. count: tokens of a text.
+    Spans are taken by rank. Sources are in document order, and no text is repeated.
+    count: returns the number of tokens in a text
+    whole: instead of a span, take the largest section around it that fits and is small (`SMALL`), without typed
+    passages such as exercises, unless they are requested
     """
     draft = Draft(retrieval.material, budget, count)
     whole = whole and retrieval.type != SUMMARY  # the summarized section has no passages of the type
@@ -99,7 +103,7 @@ def _sections_around(retrieval: Retrieval, passage: Passage, draft: Draft) -> It
 
 
 def fits_type(passage: Passage, type: str) -> bool:
-    """Return True if a passage has the type; for "", if it has none."""
+    """Return True if a passage has a type or, if that is "", no type at all."""
     return type in passage.types if type else not passage.types
 
 
@@ -108,10 +112,11 @@ def fits_type(passage: Passage, type: str) -> bool:
 
 @dataclass
 class Draft:
-    """Spans chosen step by step, within a budget.
+    """A context in the making: spans that are chosen step by step, within a budget.
 
-    budget: tokens
-    tokens: so far"""
+    budget: tokens at most
+    count: returns the number of tokens in a text
+    tokens: in the spans chosen so far"""
 
     material: Material
     budget: int
@@ -129,7 +134,7 @@ class Draft:
         return self.budget - self.tokens
 
     def if_room(self, spans: Iterable[Span], room: int) -> list[Span] | None:
-        """Return the spans if their own texts fit in `room` tokens, else None."""
+        """Return the spans if their texts alone have at most `room` tokens, else None."""
         fitting = []
         for span in spans:
             room -= self.count(span.text)
@@ -139,7 +144,7 @@ class Draft:
         return fitting
 
     def add(self, spans: Sequence[Span]) -> bool:
-        """Add all spans or none; return True if they fit. Texts already present are skipped."""
+        """Add all spans or none, and return True if they fit. Texts that the draft contains already are skipped."""
         keys = ["".join(span.text.split()) for span in spans]
         first = {key: span.id for span, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
@@ -156,7 +161,7 @@ class Draft:
         return True
 
     def _spans_with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
-        """Return the chosen and new spans, with adjacent ones joined."""
+        """Return the chosen and the new spans by passage; spans that touch or overlap are joined."""
         chosen = dict(self._chosen)
         for span in new:
             apart: list[Span] = []
@@ -191,7 +196,7 @@ class Draft:
 
 
 def _follows(passage: Passage, following: Passage, material: Material) -> bool:
-    """Return True for the next passage in the section, of the same types."""
+    """Return True if a passage comes next in the same section, and has the same types."""
     if passage.key != following.key or passage.types != following.types:
         return False
     between = range(passage.sequence + 1, following.sequence)
@@ -205,7 +210,10 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
 
 
 def cited_source(number: int, first: Passage, text: str, start: int, end: int, ids: tuple[str, ...]) -> CitedSource:
-    """Return a source at the place of its first passage. start, end: lines; ids: of its passages."""
+    """Return a source that begins with a passage.
+
+    start, end: its first and last line
+    ids: of its passages"""
     return CitedSource(
         number, first.titles, first.docid, first.source, first.anchor, first.path, start, end, first.types, first.depth,
         text, ids, first.page,
@@ -234,7 +242,7 @@ def _merge_spans(spans: Sequence[Span]) -> str:
 def _source_text(source: CitedSource) -> str:
     """Return a source's text in its numbered tag, under a line with titles and types.
 
-    Its place takes tokens, and is added to the answer by number."""
+    Its place is not in it, to save tokens: the answer gets that by the number."""
     types = f" ({', '.join(map(_line, source.types))})" if source.types else ""
     titles = " > ".join(map(_line, source.titles)) or _line(source.source)
     return enclose("source", f"{titles}{types}\n\n{source.text}", source.number)

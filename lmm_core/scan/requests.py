@@ -1,4 +1,4 @@
-"""Requests to the model about parts of a document, and their runs."""
+"""Ask a model about parts of a document: make the requests, run them, and find where the answers belong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REPLY_TOKENS = 4_000  # of a request's tokens, reserved for the answer
 
 @dataclass
 class BlockQuestion:
-    """A question in a block about a part of the document: a chat, or a request for an edit."""
+    """A question, or a request for an edit, in the block before a part of the document."""
 
     block: MetadataBlock
     node: Node
@@ -36,10 +36,10 @@ Asked = TypeVar("Asked", bound=BlockQuestion)
 
 
 class Screen(Protocol):
-    """A display of answers as they arrive, one at a time."""
+    """Shows answers as they arrive, one at a time."""
 
     def begin(self, question: str) -> Show | None:
-        """Reserve the display; return None if it is in use."""
+        """Reserve the display, and return a function that shows a part of the answer; None if it is in use."""
 
     def end(self) -> None:
         """Release the display."""
@@ -47,7 +47,10 @@ class Screen(Protocol):
 
 @dataclass(frozen=True)
 class Talk:
-    """The model and its prompts; `tokens` is the maximum per request."""
+    """A model and the prompts for talking with it.
+
+    system: system prompt; "" for the built-in one
+    tokens: that a request may have at most"""
 
     asker: Asker
     system: str = ""
@@ -58,7 +61,10 @@ class Talk:
     def request(
         self, prompt: Prompt, node: Node, excerpt: PromptText, question: str, chat: Sequence[ChatMessage] = ()
     ) -> Request:  # fmt: skip
-        """Return the request about a part of the document."""
+        """Return a request about a part of the document.
+
+        excerpt: text of the part
+        chat: earlier messages"""
         values = {
             "system": self.system or SYSTEM,
             "language": language_of(str(node.fetch("lang", ""))),
@@ -70,7 +76,9 @@ class Talk:
         return prompt.request(values, chat=chat)
 
     def excerpt(self, node: Node, texts: Sequence[str]) -> PromptText:
-        """Return as much of a part's text as fits next to the chat."""
+        """Return as much of a part's text as fits into a request.
+
+        texts: the other texts of the request"""
         from ..models.tokens import count_tokens
 
         beside = [*titles_path(node), _section_summary(node), *texts]
@@ -88,7 +96,10 @@ class ModelRun(ABC, Generic[Asked]):
     """A run that asks a model about a document.
 
     noun, participle: for messages, as in "question not answered"
-    `apply` merges answers into the current document; `unmerged` are those without a place.
+    failed: lines and errors of questions that were not answered
+    answered: requests with an answer
+    open: questions to ask
+    unmerged: questions whose answers found no place in the current document
     """
 
     noun: ClassVar[str]
@@ -106,7 +117,7 @@ class ModelRun(ABC, Generic[Asked]):
         """Find the open questions."""
 
     async def ask(self) -> None:
-        """Ask all open questions at the same time; answers received before an interruption stay."""
+        """Ask all open questions at the same time. Answers received before an interruption are kept."""
         await asyncio.gather(*map(self._ask, self.open))
         for line, error in sorted(self.failed, key=lambda failure: failure[0]):
             if not error.stop:
@@ -120,7 +131,7 @@ class ModelRun(ABC, Generic[Asked]):
 
     @abstractmethod
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return the document with the answers. Raise MarkdownError if they do not fit in."""
+        """Return the current document with the answers. Raise MarkdownError if it cannot take them."""
 
     def carry_out(self, blocks: Sequence[Block]) -> list[Block]:
         """Run all steps, close the model, and return the document."""
@@ -141,9 +152,9 @@ class ModelRun(ABC, Generic[Asked]):
 async def ask_model(
     asker: Asker, request: Request, question: str, screen: Screen | None, tags: bool = True
 ) -> str:  # fmt: skip
-    """Return the model's answer, shown meanwhile if the screen is free. Raise ModelError.
+    """Return the model's answer, which is also shown while it arrives if the screen is free. Raise ModelError.
 
-    tags: False for a new version, which may be empty or tagged
+    tags: False for a new version of a text, which may be empty or contain tags
     """
     show = screen.begin(question) if screen else None
     watch = AnswerWatch(request, tags)
@@ -172,7 +183,7 @@ class PromptText:
 
 
 def fit_text(node: Node, budget: int, count: Count) -> PromptText:
-    """Return a node's text without metadata, shortened by whole blocks to `budget` tokens."""
+    """Return a node's text without metadata, and without the text blocks that do not fit into `budget` tokens."""
     pieces: list[str] = []
     left_out: list[str] = []
     size, title = 0, ""
@@ -194,7 +205,9 @@ def fit_text(node: Node, budget: int, count: Count) -> PromptText:
 
 
 def can_take(block: MetadataBlock, key: str, failure: str, logger: LoggerBase) -> bool:
-    """Return True if a key can be written into a block; report it otherwise."""
+    """Return True if a key can be written into a block. Otherwise report it.
+
+    failure: beginning of the message"""
     try:
         edit_block(block, {key: []})
     except MarkdownError as error:
@@ -204,9 +217,10 @@ def can_take(block: MetadataBlock, key: str, failure: str, logger: LoggerBase) -
 
 
 def find_blocks(blocks: Sequence[Block], questions: Sequence[BlockQuestion], key: str) -> dict[int, MetadataBlock]:
-    """Return the current block of each question, by the question's id.
+    """Return the block that each question is in now, by the question's `id`.
 
-    A block matches by its first messages and `key`, preferably before the same text.
+    A block must begin with the question's messages and have the same value of `key`. If several do, the one before the
+    same text is preferred.
     """
     free = _annotating(blocks)
     matches: dict[int, MetadataBlock] = {}

@@ -1,4 +1,4 @@
-"""Translate between our terms and Qdrant Edge's: configuration, points, searches, errors."""
+"""Translate our collections, points, searches and errors to and from those of Qdrant Edge."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where, filter_
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard
 
-NO_VECTOR = "none"  # stays empty: the engine requires a vector
-IN_MEMORY = 12_000  # KB of one vector; larger segments are rebuilt as files
-# For sparse vectors only: the payload is twice their size, and doubled during a rebuild
+NO_VECTOR = "none"  # name of a vector that stays empty, since the engine requires one
+IN_MEMORY = 12_000  # KB of a vector in one segment; larger segments are rebuilt as files
+# The same for collections with sparse vectors alone: the payload is twice their size, and doubled during a rebuild
 OF_WORDS = 5_000
 ALL = 1_000_000  # more values than any key has
 REMOVED = 0.2  # share of removed points that triggers a rebuild
@@ -41,7 +41,7 @@ def edge_config(spec: VectorSpec) -> EdgeConfig:
         for sizes, multi in ((spec.dense, None), (spec.multi, most_similar))
         for name, size in sizes.items()
     }
-    # Edge requires a vector in every collection; points omit this one
+    # The engine requires a vector in every collection; points leave this one out
     sparse = spec.sparse or (() if dense else (NO_VECTOR,))
     return edge.EdgeConfig(
         vectors=dense,
@@ -63,7 +63,7 @@ def edge_point(point: Point, edge: Any) -> Any:
 
 
 def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
-    """Return the points with these ids in order, without unknown ids."""
+    """Return the points with these ids, in this order; unknown ids are ignored."""
     payloads = {
         str(record.id): record.payload or {} for record in shard.retrieve([*ids], with_payload=True, with_vector=False)
     }
@@ -82,7 +82,7 @@ def index_payload(shard: EdgeShard, indexes: Mapping[str, Literal["keyword", "in
 
 
 def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
-    """Count points by value of a payload key; None without an index."""
+    """Return the number of points for each value of a payload key, or None if the key is not indexed."""
     import qdrant_edge as edge
 
     if key not in shard.info().payload_schema:
@@ -96,7 +96,7 @@ def search_shard(shard: EdgeShard, where: Where | None, vectors: Mapping[str, Ve
     import qdrant_edge as edge
 
     fits = filter_from(where, edge)
-    # A filter that all points match; without one, removed points count in the IDF
+    # An empty filter, which all points match: without one, the IDF would count removed points too
     weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter()))
     requests = [
         edge.QueryRequest(
@@ -141,7 +141,10 @@ def give_back_memory() -> None:
 
 @contextmanager
 def engine_errors(failure: str, remedy: str = "") -> Iterator[None]:
-    """Turn errors of the engine and the file system into a StoreError. remedy: for unreadable files."""
+    """Turn errors of the engine and the file system into a StoreError.
+
+    failure: beginning of the message
+    remedy: what to do after an error of the engine"""
     try:
         yield
     except FolderError as error:
@@ -156,7 +159,9 @@ def engine_errors(failure: str, remedy: str = "") -> Iterator[None]:
 
 
 def why_not_opened(folder: Path, error: Exception) -> str:
-    """Explain why the engine cannot open a collection. folder: the collection's."""
+    """Return a message that says why the engine cannot open a collection.
+
+    folder: of the collection"""
     if "No space left on device" in str(error):  # opening writes; the engine's message is only this
         return f"The disk of {folder.parent} is full. Make room and run this again."
     return (

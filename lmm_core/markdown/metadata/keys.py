@@ -1,4 +1,4 @@
-"""The keys with a meaning in metadata blocks and headers."""
+"""List the keys that mean something in metadata blocks and headers, and read the hashes of their values."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 SWITCHES = ("knit", "skip", "frozen")
-DECIDING = frozenset({"type", "knit", "skip"})  # control visibility
-# Keys of blocks inside the text, which headers of other programs do not have
+DECIDING = frozenset({"type", "knit", "skip"})  # decide who sees a part
+# Keys that occur only in blocks inside the text: other programs do not use them in a header
 POSITIONAL = frozenset({"type", *SWITCHES, "questions", "chat", *MESSAGE_KEYS})
 # Keys that mark a mapping as metadata
 BLOCK_KEYS = POSITIONAL | {"summary", "titles", "title", "docid", "lmm"}
-# Keys that are no property in the index (`txthash` is LM markdown's)
+# Keys that are not indexed as properties (`txthash` is LM markdown's)
 SETTINGS = frozenset({*SWITCHES, "chat", "title", "docid", "lmm", "model", "split", "txthash"})
 # Keys whose values may appear on a page
 NO_PROSE = frozenset({"type", "titles", "title", "docid", "txthash"})
 TEXTS = ("type", "questions", "summary")  # candidates for correcting misspelled keys
-# Keys that need text below them.
+# Keys that describe the text below them
 ABOUT_TEXT = frozenset({*SWITCHES, *TEXTS, "titles"})
-# Keys that Pandoc takes from any native block, which therefore stays
+# Keys that Pandoc reads from any native block, so a block with one of them stays in the document
 DOCUMENT_KEYS = frozenset(
     """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
     subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
@@ -45,7 +45,7 @@ def is_private(key: str) -> bool:
 # Owners of keys (`docs/annotate.md`, "Who owns a key")
 
 HASHES = "~~hash"
-_SHARED = "text"  # in `~~hash`: the input hash shared by all keys
+_SHARED = "text"  # key in `~~hash` for an input hash that all keys share
 
 
 def find_key(properties: Mapping[str, Any], key: str) -> str | None:
@@ -65,7 +65,7 @@ def digest(value: Any) -> str:
 
 
 def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the expanded `~~hash`: the hashes of input and value for each key."""
+    """Return the hashes in `~~hash`: for each key, those of its input and of its value."""
     hashes = properties.get(HASHES)
     if not isinstance(hashes, dict):
         return {}
@@ -77,7 +77,7 @@ def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the compact `~~hash`, with a shared input hash written once."""
+    """Return hashes as they are written in `~~hash`: an input hash that all keys share is written once."""
     pairs = [pair for pair in hashes.values() if isinstance(pair, list) and len(pair) == 2]
     shared = {str(pair[0]) for pair in pairs}
     if len(pairs) < max(2, len(hashes)) or len(shared) > 1 or _SHARED in hashes:
@@ -86,9 +86,9 @@ def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
-    """Return the hashes of input and value in `~~hash`, or None.
+    """Return the hashes of a key's input and value in `~~hash`, or None.
 
-    Earlier versions appended a prompt's hash to the first.
+    Earlier versions appended a prompt's hash to the input's, which is ignored.
     """
     pair = read_hashes(properties).get(key)
     if isinstance(pair, list) and len(pair) == 2:

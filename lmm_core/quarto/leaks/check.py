@@ -1,6 +1,6 @@
 """Search rendered files for text left out of the notes.
 
-Hidden text is cut into needles, runs of words. Words that the notes also publish are no leak."""
+Hidden text is cut into needles, which are runs of words. A needle that the notes contain elsewhere is no leak."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from .sources import Secret, SourceDocument, find_solutions, project_texts, read
 from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
-_PROGRAMS_OWN = ("asking", "askingSigns", "weights", "spans", "stopWords")  # in an ask box's data
+_PROGRAMS_OWN = (
+    "asking",
+    "askingSigns",
+    "weights",
+    "spans",
+    "stopWords",
+)  # keys in an ask box's data, not of the notes
 
 
 def look_for_leaks(
@@ -98,7 +104,7 @@ class _LeakSearch:
         return needles or dict.fromkeys(beside_others(secret))
 
     def look_into(self, file: Path, logger: LoggerBase) -> None:
-        """Add a file's leaks, each once. Log unreadable files."""
+        """Add the leaks in a file, each once. Report a file that cannot be read."""
         try:
             data = file.read_bytes()
         except OSError as error:
@@ -121,7 +127,7 @@ class _LeakSearch:
             self.unsearched[file.suffix.lstrip(".").upper()] += 1
 
     def _find(self, text: Text, file: Path) -> Iterator[tuple[int, list[str]]]:
-        """Yield numbers and words of secrets in a text that the notes do not contain."""
+        """Yield the secrets in a text that the notes do not contain: their numbers, and the words found."""
         is_data = file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
         is_about = is_data and file.name == "data.js"
         stream = Stream(text_words(_without_programs_own(text.source) if is_about else text.words))
@@ -140,12 +146,12 @@ class _LeakSearch:
                 yield at, words
 
     def unused_figures(self, output: Path, project: Project) -> Iterator[Leak]:
-        """Yield figures made only by hidden cells."""
+        """Yield the figures in an output that only hidden cells have made."""
         cells = {secret.source: secret.piece.line for secret in reversed(self._cells)}
         return unused_figures(output, cells, self._figures, project)
 
     def passed_over(self) -> int:
-        """Return the number of secrets that are too short or were found only as published words."""
+        """Return the number of secrets that cannot be searched for: too short, or also in the published notes."""
         usable = {
             at for needle, secrets in self._index.secrets.items() if needle not in self._published for at in secrets
         }
@@ -172,11 +178,11 @@ def _leak(file: Path, member: str, secret: Secret, matched_words: list[str]) -> 
     return Leak(file, secret.source, secret.piece.line, " ".join(words), member)
 
 
-# Metadata comments (`<!-- lmm`), matched by their opening, because short ones make no needle
+# Metadata comments (`<!-- lmm`), found by how they begin, since short ones make no needle
 
 _OPEN = re.compile(r"<!--[ \t\r\n]{0,9}lmm(?=[ \t\r\n]|-->)")
-_MOST = 20  # reported per page
-_REACH = 300  # characters examined
+_MOST = 20  # comments reported for a page
+_REACH = 300  # characters of a comment that are read
 
 
 def comment_leaks(file: Path, text: Text) -> Iterator[Leak]:

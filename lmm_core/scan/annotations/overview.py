@@ -1,4 +1,4 @@
-"""An overview of a document's sections and missing annotations."""
+"""List the sections of a document, and what is missing from their annotations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from .sections import SectionTexts, annotated_parts, closed_parts, div_title, so
 
 @dataclass(slots=True)
 class SectionOverview:
-    """A section in an overview; `stale` annotations were corrected before the text changed."""
+    """A section in an overview.
+
+    missing, outdated, stale: keys of annotations that do not exist, were made from an earlier text, or were corrected
+    by the writer before the text changed"""
 
     line: int
     level: int
@@ -32,7 +35,9 @@ class SectionOverview:
 
 @dataclass(slots=True)
 class Overview:
-    """An overview of a document, with missing header keys."""
+    """An overview of a document.
+
+    missing: keys that its header lacks"""
 
     title: str
     docid: str

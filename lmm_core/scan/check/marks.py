@@ -1,4 +1,4 @@
-"""Lines that look like metadata, divs or questions but are text."""
+"""Find lines that look like metadata, divs or questions, but are read as text."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ NO_COMMENT = (
     "`<!-- lmm` and nothing else in it, the YAML below it, and a line `-->`"
 )
 IN_FENCE = (
-    "this YAML is code, and shown: if it is metadata, put it between two lines `---`, after an empty line, in place "
-    "of the fences"
+    "this YAML is code, and is shown: if it is metadata, replace the fences by two lines `---`, the first of them "
+    "after an empty line"
 )
 NO_BLOCK = (
     "`{key}` is in no block and is read as text: a block begins with a line `---`, at the start of its line, "
-    "after an empty line and with none below it, holds `key: value`, and ends with a line `---`"
+    "after an empty line and with none below it, contains `key: value`, and ends with a line `---`"
 )
 ASKED_NOWHERE = (
     "`{sign}:` is in no block and is read as text: put it between two lines `---`, the first of them after "
@@ -52,7 +52,11 @@ ASKED_NOWHERE = (
 
 
 class Place(NamedTuple):
-    """A line that looks like a mark. allowed: keys to accept as spelled."""
+    """A line that looks like a mark.
+
+    at: its number in the text, from 0
+    match: of its rule's pattern
+    allowed: words that are not reported"""
 
     text: CheckedText
     at: int
@@ -64,13 +68,13 @@ class Place(NamedTuple):
         return self.text.lines[self.at]
 
     def next(self, is_wanted: Callable[[str], bool]) -> int:
-        """Return the next wanted line, or the number of lines."""
+        """Return the number of the next line that is wanted, or the number of lines if there is none."""
         lines = self.text.lines
         return next((at for at in range(self.at + 1, len(lines)) if is_wanted(lines[at])), len(lines))
 
 
 def find_marks(text: CheckedText, allowed: frozenset[str]) -> Iterator[Finding]:
-    """Yield the findings of all rules, one for each line."""
+    """Yield the findings of all rules, at most one for each line."""
     reported: set[int] = set()
     for code, needle, pattern, test, advice in RULES:
         for match in pattern.finditer(text.padded) if needle in text.source else ():
@@ -81,8 +85,8 @@ def find_marks(text: CheckedText, allowed: frozenset[str]) -> Iterator[Finding]:
 
 
 def _div_under_text(place: Place) -> int:
-    is_one = place.at in place.text.prose and is_metadata_div(place.line) and place.text.above(place.at)
-    return place.next(lambda line: line.startswith(":::")) + 1 if is_one else 0
+    is_under_text = place.at in place.text.prose and is_metadata_div(place.line) and place.text.above(place.at)
+    return place.next(lambda line: line.startswith(":::")) + 1 if is_under_text else 0
 
 
 def _native_under_text(place: Place) -> int:
@@ -156,7 +160,8 @@ def _is_asked(place: Place) -> int:
     return 0 if without_code(text.source)[place.match.start("sign") - 1].isspace() else at + 1
 
 
-# Code, a text that such lines hold, their pattern, a test (it returns the line after the finding, or 0), and advice
+# Code, a text that such lines contain, their pattern, a test, and advice. The test returns the number of the line after
+# the finding, or 0 if the line is as it should be.
 RULES = tuple(
     (code, needle, re.compile(pattern), test, advice)
     for code, needle, pattern, test, advice in (
@@ -172,14 +177,16 @@ RULES = tuple(
 
 _COLONS = re.compile(rf"\n{_BEFORE}(?P<colons>[:\uff1a]{{2,}})(?P<rest>[^\n]*)")
 STRAY = (
-    "colons that open or close no div, so that what is meant to be left out may be shown: a div needs a blank line "
-    "before it, stands at the start of its line (in a list, where the item's text begins), has one class "
+    "colons that open or close no div, so text that should be left out may be shown: a div needs a blank line before "
+    "it, begins at the start of its line (in a list, where the item's text begins), has one class "
     "(`::: exercise`) or attributes in braces (`::: {.exercise .hard}`), and is closed by a line `:::`"
 )
 
 
 def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Finding]:
-    """Yield colons that open or close no div. types: words that hide a part."""
+    """Yield colons that open or close no div.
+
+    types: words that make a div RAG-only"""
     candidates = [*_COLONS.finditer(text.padded)] if "::" in text.source or "\uff1a" in text.source else []
     fences = _fences(text) if candidates else {}
     opened = 0  # stray colons with a word, closed by bare ones
@@ -224,7 +231,7 @@ ELSEWHERE = (
 def find_types_elsewhere(
     blocks: Sequence[Block], texts: Sequence[CheckedText], types: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield types where they have no effect."""
+    """Yield types at headings, code and other elements, where they have no effect."""
     types = types | {KNIT}
     words = {word.lower() for word in types}
     for block in blocks:
@@ -266,9 +273,9 @@ def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Return the known word nearest to an unknown one, or "".
+    """Return the word that an unknown one probably misspells, or "".
 
-    One slip is allowed (see `typing_errors`), two in words of eight letters.
+    One typing error is allowed (see `typing_errors`), or two in words of eight letters or more.
     """
     distances = [(distance, other) for other in words if (distance := _slips(word, other)) is not None]
     return min(distances)[1] if distances and word not in {other for _, other in distances} else ""
@@ -285,5 +292,5 @@ def _slips(word: str, candidate: str) -> int | None:
 
 
 def is_nearly_lmm(name: str) -> bool:
-    """Return True for one slip from `lmm`; check the content, too."""
+    """Return True for a misspelled `lmm`. Check the content too, since other short words are as similar."""
     return name != LMM and typing_errors(name[:9].lower(), LMM, 1) <= 1

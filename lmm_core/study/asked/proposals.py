@@ -1,6 +1,6 @@
-"""Propose changes to the notes for questions they did not answer.
+"""Propose changes to the notes for questions that they did not answer.
 
-Students' text enters a request as data: one line per question, between tags it cannot close."""
+Students' text enters a request as data: each question on one line, between tags that it cannot close."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from ...settings.project import Project
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
 from .recordings import RecordedTurn, Recordings, answering_section, is_failure
 
-ANSWERED = 0.5  # share of a group's answered questions from which the notes answer it
-SHARED = 1 / 3  # share of a group's questions that contain a word of its subject
-SEARCHED = 20  # questions of a group to search for
+ANSWERED = 0.5  # the notes answer a group if at least this share of its questions was answered
+SHARED = 1 / 3  # a word belongs to a group's subject if at least this share of its questions contain it
+SEARCHED = 20  # questions of a group that are searched for
 NEIGHBOURS, QUESTIONS = 3, 3  # sections named in a request, questions proposed for a section
 QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
 OPENING, CLOSING = "<asked>", "</asked>"
@@ -43,10 +43,12 @@ ProposalKind = Literal["edit", "section", "questions"]  # change a section, writ
 class GroupProposal:
     """A proposal for a group of questions.
 
-    group: from 1
-    section: to change or annotate, or near the new one
-    unknown: words missing from the notes
-    asked: quoted questions, the most central first"""
+    group: its number, from 1
+    section: section to change or annotate, or the one nearest to a new section
+    turns: all turns of the group
+    asked: questions to quote, the most typical first
+    unknown: words of the subject that the notes do not contain
+    neighbours: sections about similar subjects"""
 
     group: int
     kind: ProposalKind
@@ -66,8 +68,9 @@ class GroupProposal:
 class Proposals:
     """Proposals for groups of questions.
 
-    undecided: reasons for no proposal
-    before, small: number of groups proposed before, and asked too rarely"""
+    undecided: sentences that say why there is no proposal for a group
+    before: number of groups for which there was a proposal before
+    small: number of groups that were asked too rarely"""
 
     proposals: list[GroupProposal] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
@@ -102,14 +105,16 @@ async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: froz
 async def group_failures(
     library: Library, turns: Sequence[RecordedTurn]
 ) -> tuple[list[QuestionGroup], list[QuestionGroup]]:
-    """Return the groups of failed turns, and of all turns, the largest first. See `make_rows`."""
+    """Return the groups of the turns that failed, and the groups of all turns, the largest first each.
+
+    Raise the errors of `make_rows`."""
     rows = await make_rows(library, turns)
     failed = [(turn, row) for turn, row in zip(turns, rows, strict=True) if is_failure(turn)]
     return group_turns([turn for turn, _ in failed], [row for _, row in failed]), group_turns(turns, rows)
 
 
 def _answering_sections(material: Material, groups: Sequence[QuestionGroup]) -> dict[str, Section]:
-    """Return the section that answers most of a turn's group, by turn id."""
+    """Return for the id of each turn the section that answered most questions of its group, if there is one."""
     addresses = {section_address(section): section for section in material.walk()}
     answering: dict[str, Section] = {}
     for group in groups:
@@ -128,10 +133,10 @@ def _was_proposed(proposal: GroupProposal, proposed: frozenset[str]) -> bool:
 
 
 class CourseWords:
-    """Stems of all words in texts, titles, summaries and synonyms.
+    """The stems of all words in a course's texts, titles and summaries, and of synonyms.
 
-    language: code, of questions
-    synonyms: see `[retrieve]` of the configuration"""
+    language: code of the questions' language
+    synonyms: as under `[retrieve]` in config.toml"""
 
     def __init__(self, material: Material, language: str, synonyms: Mapping[str, Iterable[str]] | None = None) -> None:
         self.language = language
@@ -148,21 +153,21 @@ class CourseWords:
         self._frequent = frozenset[str]().union(*map(frequent_words, material.languages))
 
     def asked(self, question: str) -> dict[str, str]:
-        """Return a question's content words by stem, without words frequent in a language of the course."""
+        """Return the words that name a question's subject, by stem."""
         words = asked_words(question, self.language)
         return {min(self._stemmers.query_stems(word)): word for word in words if fold(word) not in self._frequent}
 
     def unknown(self, question: str) -> dict[str, str]:
-        """Return a question's content words that no text has, in any form."""
+        """Return the words of `asked` that occur in no form in the course."""
         asked = self.asked(question)
         return {stem: word for stem, word in asked.items() if self._stems.isdisjoint(self._stemmers.query_stems(word))}
 
 
 @dataclass
 class _Decider:
-    """Decides on proposals for groups of unanswered questions.
+    """Decides what to propose for groups of unanswered questions.
 
-    answering: by turn id, the section that answered similar questions"""
+    answering: the section that answered similar questions, by id of the turn"""
 
     retriever: Retriever
     words: CourseWords
@@ -170,7 +175,7 @@ class _Decider:
     answering: dict[str, Section]
 
     async def decide(self, number: int, turns: tuple[RecordedTurn, ...]) -> GroupProposal | str:
-        """Return a proposal, or the reason for none."""
+        """Return a proposal, or a sentence that says why there is none."""
         asked = quoted_questions(turns)
         questions = list(dict.fromkeys(turn.question for turn in turns))
         subject, unknown = self._subject(questions)
@@ -191,7 +196,7 @@ class _Decider:
         return GroupProposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
 
     def _subject(self, questions: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return words that most questions share, and those of them unknown to the notes."""
+        """Return the words that many questions share, and those of them that the notes do not contain."""
         words = [self.words.asked(question) for question in questions]
         counts = Counter(stem for own in words for stem in own)
         shared = [stem for stem, count in counts.most_common() if count >= SHARED * len(questions)]
@@ -243,17 +248,20 @@ def quoted_questions(turns: Iterable[RecordedTurn]) -> tuple[str, ...]:
 
 
 def quoted_line(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Return a student's text on one line, without control characters, truncated. most: characters"""
+    """Return at most this many characters of a student's text, on one line and without control characters."""
     return one_line(" ".join(printable(text).split()), most)
 
 
 def edit_request(
     asked: Sequence[str], conversations: int, unknown: Sequence[str], near: Sequence[str], is_new: bool
 ) -> str:
-    """Return the edit request.
+    """Return a request for an edit, for the model that will answer it.
 
-    unknown: students' words missing from the notes
-    near: names of related sections"""
+    asked: questions to quote
+    conversations: number of conversations in which they were asked
+    unknown: words of the students that the notes do not contain
+    near: names of sections about similar subjects
+    is_new: True to request a new section"""
     lines = [f"In {counted(conversations, 'conversation')} students asked what these notes do not answer. They typed:"]
     lines += [OPENING, *map(as_data, asked), CLOSING]
     if unknown:
@@ -284,9 +292,9 @@ class FileProposals:
 async def propose_in_files(
     project: Project, proposals: Sequence[GroupProposal], logger: LoggerBase, recordings: Recordings | None
 ) -> list[FileProposals]:
-    """Write proposals into their files, and log failures.
+    """Write proposals into their files, and log failures. Return the files that could be changed.
 
-    recordings: get what was proposed; None: nothing is written"""
+    recordings: where to note what was proposed; if None, nothing is written"""
     written = []
     for source in dict.fromkeys(proposal.section.source for proposal in proposals):
         own = tuple(proposal for proposal in proposals if proposal.section.source == source)
@@ -342,7 +350,7 @@ def _edit(proposal: GroupProposal, line: int) -> ProposedEdit:
 
 
 def _line_of(section: Section, blocks: Sequence[Block]) -> int:
-    """Return the current line of a section's heading, by default the indexed one."""
+    """Return the line of a section's heading now, or when it was indexed if the heading is not there any more."""
     tree = blocks_to_tree(blocks)
     if not section.path or tree is None:
         return 1
