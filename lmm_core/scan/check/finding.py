@@ -10,7 +10,6 @@ from ...logging import Level, LoggerBase, Report
 from ...markdown.blocks import Block, header_content
 from ...settings.project import Project, for_document
 
-# docs/annotate.md has the same table
 ERRORS = {
     "unreadable-block": "a metadata block that cannot be read",
     "no-fence": "a div of class lmm without a YAML code block in it",
