@@ -17,7 +17,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from .errors import LmmError, ReportedError
 
@@ -219,11 +219,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-class Progress(Protocol):
-    """A receiver of progress, in sections or pages."""
+class Progress:
+    """A receiver of progress, in sections, pages, chunks or files; this one ignores it."""
 
     def expect(self, count: int) -> None:
         """Add to the expected total."""
 
-    def advance(self) -> None:
-        """Count one as done."""
+    def advance(self, count: int = 1) -> None:
+        """Add to what is done."""

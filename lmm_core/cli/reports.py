@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from ..errors import MarkdownError
-from ..logging import LEVEL_STYLES, ListLogger, Report, as_json, one_line, put, say, visible
+from ..logging import LEVEL_STYLES, ListLogger, Progress, Report, as_json, one_line, put, say, visible
 from ..markdown.regions import split_fences
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def cost(models: Models | None, began: float) -> str:
     return f": {usage}, {time.monotonic() - began:.1f} s"
 
 
-class ProgressBar:
+class ProgressBar(Progress):
     """A progress bar on a terminal's standard error, shown if work takes longer than a second."""
 
     def __init__(self, quiet: bool, label: str = "sections") -> None:
@@ -122,11 +122,8 @@ class ProgressBar:
         if self.bar is not None:
             self.bar.length = self.count
 
-    def advance(self) -> None:
+    def advance(self, count: int = 1) -> None:
         """See `Progress`."""
-        self.add(1)
-
-    def add(self, count: int) -> None:
         self.done += count
         if self.bar is not None:
             self.bar.update(count)

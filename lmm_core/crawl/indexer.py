@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from operator import add
 from pathlib import Path
@@ -29,7 +29,7 @@ from ..indexing.encoding import (
 )
 from ..indexing.records import read_records, state_of
 from ..indexing.refresh import Refresh
-from ..logging import ListLogger, LoggerBase, Report
+from ..logging import ListLogger, LoggerBase, Progress, Report
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
@@ -41,8 +41,6 @@ from .catalogue import SNIPPETS, CatalogueEntry, Database, checked_index_name, s
 from .reader import LARGE, MIB, WindowReader, crawl, read
 
 README = 100_000  # characters of a README searched for its heading
-
-Count = Callable[[int], None]
 
 
 @dataclass
@@ -68,12 +66,11 @@ class Indexed:
 
 @dataclass
 class FolderIndexer:
-    """Indexes folders of markdown into a database. expect, progress: see `Refresh`."""
+    """Indexes folders of markdown into a database. progress: see `Refresh`."""
 
     database: Database
     models: Models
-    expect: Count = lambda count: None
-    progress: Count = lambda count: None
+    progress: Progress = field(default_factory=Progress)
     logger: LoggerBase = field(default_factory=ListLogger)
 
     async def index(self, root: Path, name: str = "", description: str = "", ignore: Sequence[str] = ()) -> Indexed:
@@ -186,8 +183,8 @@ class _Run:
             raise CrawlError(why_unlike(self.name, identity_stored, identity))
         documents = await asyncio.to_thread(self._read, ignore)
         refresh = Refresh(
-            self.project, self.store, indexer.models, logger=indexer.logger, expect=indexer.expect,
-            progress=indexer.progress, is_left_out=self._is_left_out, written=self._add_vectors, repairs=True,
+            self.project, self.store, indexer.models, logger=indexer.logger, progress=indexer.progress,
+            is_left_out=self._is_left_out, written=self._add_vectors, repairs=True,
             reader=WindowReader(self.name, self.root, self.database.project),
         )  # fmt: skip
         counts = await refresh.index(documents, [*self.present])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import StoreError
 from ..files.walk import is_inside, name_from
-from ..logging import ConsoleLogger, LoggerBase, counted
+from ..logging import ConsoleLogger, LoggerBase, Progress, counted
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile
 from ..markdown.visibility import KnitRules
@@ -67,8 +67,7 @@ class Refresh:
 
     annotate: write missing annotations into the files first
     dry_run: write nothing, and return the counts of what would change
-    expect: called with the number of chunks to process, or of files if there is no embedding model
-    progress: called with the number of chunks or files processed since its last call
+    progress: of chunks, or of files if there is no embedding model
     rules_of: returns a file's knit rules; by default its project's
     is_left_out: returns True for an indexed file to remove from the index
     rebuild: replace all collections
@@ -88,8 +87,7 @@ class Refresh:
     annotate: bool = False
     dry_run: bool = False
     logger: LoggerBase = field(default_factory=ConsoleLogger)
-    expect: Callable[[int], None] = lambda count: None
-    progress: Callable[[int], None] = lambda count: None
+    progress: Progress = field(default_factory=Progress)
     rules_of: Callable[[Path], KnitRules] | None = None
     is_left_out: Callable[[Path], bool] = lambda path: False
     rebuild: bool = False
@@ -163,7 +161,7 @@ class Refresh:
             raise
         await self._begin(docids)
         if self.encoder.embedder is None:
-            self.expect(len(docids))
+            self.progress.expect(len(docids))
         counts = Counts()
         async for group in self._groups(documents):
             counts += await self._write(group)
@@ -297,7 +295,7 @@ class Refresh:
             prepared = [*self._encode(documents)]
             report_long(self.encoder, sum(document.too_long for document, _ in prepared), self.logger)
             await self._report_sent([document for document, _ in prepared])
-            self.expect(sum(len(document.chunks) for document, _ in prepared))
+            self.progress.expect(sum(len(document.chunks) for document, _ in prepared))
             for single_document in prepared:
                 yield [single_document]
             return
@@ -354,7 +352,7 @@ class Refresh:
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, database.companion_collection, self.companion, around)
         is_embedding = self.encoder.embedder is not None
-        embedded = self.progress if is_embedding else lambda count: None
+        embedded = self.progress.advance if is_embedding else lambda count: None
         self.written(await write_changes(store, database.collection_name, self.encoder, changes, embedded))
         embedded(len(changes.moved) + changes.unchanged)
         if around_gone:
@@ -362,7 +360,7 @@ class Refresh:
         records = [_record(document, fingerprint) for document, fingerprint in group]
         await asyncio.to_thread(write_records, store, database.collection_name, records)
         if not is_embedding:
-            self.progress(len(group))
+            self.progress.advance(len(group))
         return counts
 
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:

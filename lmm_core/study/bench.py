@@ -12,7 +12,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,10 +20,10 @@ from tempfile import TemporaryDirectory
 
 from ..errors import QuestionsError, RetrieveError, ToolError
 from ..indexing.documents import encode_files
-from ..indexing.encoding import Encoder, has_dense
+from ..indexing.encoding import Encoder
 from ..indexing.passages import Key, Material, Passage, Section, build_material, split_questions
 from ..indexing.refresh import Refresh
-from ..logging import ListLogger, LoggerBase, printable
+from ..logging import ListLogger, LoggerBase, Progress, printable
 from ..markdown.files import read_markdown
 from ..retrieve.context import build_context
 from ..retrieve.library import Library, open_library
@@ -127,11 +127,6 @@ class LabelledQuestion:
     question: str
     section: str
     place: str
-
-
-def annotated_questions(material: Material) -> list[Labelled]:
-    """Return annotated questions in document order."""
-    return [Labelled(question, section) for section in material.walk() for question in section.questions]
 
 
 def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> list[Labelled]:
@@ -247,14 +242,13 @@ class Bench:
     """Searches for the questions of documents, in one index per encoding.
 
     encodings: default: the configured one
-    expect, progress: called with numbers of chunks and searches"""
+    progress: of chunks and searches"""
 
     project: Project
     models: Models
     encodings: Sequence[str] = ()
     logger: LoggerBase = field(default_factory=ListLogger)
-    expect: Callable[[int], None] = lambda count: None
-    progress: Callable[[int], None] = lambda count: None
+    progress: Progress = field(default_factory=Progress)
 
     async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
         """Return measurements of documents, skipping and logging those with errors.
@@ -263,7 +257,8 @@ class Bench:
         Raise QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
         material = self._read(paths)
         asked = read_questions(questions) if questions else []
-        labelled = [*annotated_questions(material), *label_questions(asked, material)]
+        annotated = [Labelled(question, section) for section in material.walk() for question in section.questions]
+        labelled = [*annotated, *label_questions(asked, material)]
         if not labelled:
             raise RetrieveError(
                 "There are no questions to ask: `lmm rag FILES` writes some, --questions FILE adds students' questions."
@@ -273,53 +268,42 @@ class Bench:
             async with self._index(paths, encoding) as course:
                 results.append(await self._measure(course, labelled))
         unlabelled = sum(not question.section for question in asked)
-        return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), unlabelled)
+        annotations = _without_questions(self.project.embeddings.annotations)
+        return BenchReport(annotations, self.project.ask.budget, tuple(results), unlabelled)
 
     def _read(self, paths: Sequence[Path]) -> Material:
         chunks = encode_files(paths, lambda path: self.project, self.logger)
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
-    def _annotations(self, *, own: bool = False) -> tuple[str, ...]:
-        """Return annotations to embed, without questions, which could not be removed for their search."""
-        embeddings = self.project.embeddings
-        names = embeddings.own_annotations if own else embeddings.annotations
-        return tuple(name for name in names if name.strip().removeprefix("~").removesuffix("=") != QUESTIONS)
-
     @asynccontextmanager
     async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[_IndexedCourse]:
         encoded = replace(self.project.embeddings, encoding=encoding)  # type: ignore[arg-type]  # one of `_encodings`
         ranked = replace(self.project, embeddings=encoded)  # keep ranking by the section's other questions
-        embeddings = replace(encoded, annotations=self._annotations(), own_annotations=self._annotations(own=True))
+        annotations, own = map(_without_questions, (encoded.annotations, encoded.own_annotations))
+        embeddings = replace(encoded, annotations=annotations, own_annotations=own)
         project = replace(self.project, embeddings=embeddings)
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
             try:
                 # document errors were logged by `_read`
-                upload = Refresh(
-                    project, store, self.models, logger=ListLogger(), expect=self.expect, progress=self.progress
-                )
+                upload = Refresh(project, store, self.models, logger=ListLogger(), progress=self.progress)
                 await upload.run(paths)
-                assert upload.encoder is not None
                 points = await run_in_thread(lambda: list(store.scroll(project.database.collection_name)))
                 yield _IndexedCourse(ranked, self.models, store, upload.encoder, points)
             finally:
                 store.close()
 
     async def _measure(self, course: _IndexedCourse, labelled: Sequence[Labelled]) -> EncodingResult:
-        encoder = course.encoder
-        embedding = encoder.embedder.name if encoder.embedder and has_dense(encoder.model) else ""
-        return EncodingResult(str(encoder.encoding), embedding, await self._ask_all(course, labelled))
-
-    async def _ask_all(self, course: _IndexedCourse, labelled: Sequence[Labelled]) -> tuple[QuestionResult, ...]:
-        self.expect(len(labelled))
+        self.progress.expect(len(labelled))
         results: dict[int, QuestionResult] = {}
         for asked in rounds(labelled):
             library = await course.without({labelled[at].question for at in asked if _is_annotated(labelled[at])})
             for at in asked:
                 retrieval = await Retriever(library).retrieve(labelled[at].question[:MOST_CHARACTERS])
                 results[at] = await run_in_thread(_judged, labelled[at], retrieval, self.project.ask.budget)
-                self.progress(1)
-        return tuple(results[at] for at in range(len(labelled)))
+                self.progress.advance()
+        encoder, outcomes = course.encoder, tuple(results[at] for at in range(len(labelled)))
+        return EncodingResult(str(encoder.encoding), encoder.embedder.name if encoder.embedder else "", outcomes)
 
 
 @dataclass
@@ -342,6 +326,11 @@ class _IndexedCourse:
         }
         await run_in_thread(self.store.set_payload, collection, payloads)
         return await open_library(self.project, self.models, self.store)
+
+
+def _without_questions(annotations: Sequence[str]) -> tuple[str, ...]:
+    """Return annotations to embed: questions could not be removed for their search."""
+    return tuple(name for name in annotations if name.strip().removeprefix("~").removesuffix("=") != QUESTIONS)
 
 
 def _left(value: object, questions: Collection[str]) -> list[str]:

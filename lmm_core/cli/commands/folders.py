@@ -47,7 +47,7 @@ def md_index(
         database = database_at(project, db_root)
         try:
             with ProgressBar(quiet) as bar:
-                indexer = FolderIndexer(database, models, bar.expect, bar.add, logger)
+                indexer = FolderIndexer(database, models, bar, logger)
                 return await indexer.index(root, name, description, ignore)
         finally:
             await models.close()

@@ -81,8 +81,8 @@ def index(
         async with open_index(project, models) as store:
             with ProgressBar(quiet, "index") as bar:
                 refresh = Refresh(
-                    project, store, models, annotate=annotate, dry_run=dry_run, logger=logger, expect=bar.expect,
-                    progress=bar.add, is_left_out=finder.left_out_finder(paths), rebuild=rebuild,
+                    project, store, models, annotate=annotate, dry_run=dry_run, logger=logger, progress=bar,
+                    is_left_out=finder.left_out_finder(paths), rebuild=rebuild,
                 )  # fmt: skip
                 counts = await refresh.run(files)
             counts.removed += refresh.prune(None if prune else paths)

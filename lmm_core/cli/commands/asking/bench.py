@@ -74,7 +74,7 @@ def _measure(
     async def work() -> BenchReport:
         try:
             with ProgressBar(False) as bar:
-                job = Bench(project, models, encodings, logger, bar.expect, bar.add)
+                job = Bench(project, models, encodings, logger, bar)
                 return await job.run(files, questions)
         except QuestionsError as error:
             raise click.UsageError(str(error)) from None
