@@ -7,13 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
-
-if TYPE_CHECKING:
-    from ..retrieve.context import CitedSource
 
 SUMMARY = "summary"  # a chunk type
 PAGE = "page"  # in the imported file
@@ -27,9 +24,15 @@ class Placed:
     __slots__ = ()
     docid: str
     source: str
+    anchor: str
     path: str
     line_start: int
     line_end: int
+
+    @property
+    def address(self) -> str:
+        """The address as `file#anchor`, or the document's file."""
+        return f"{self.source}#{self.anchor}" if self.anchor else self.source
 
     @property
     def key(self) -> Key:
@@ -182,11 +185,6 @@ class Material:
         at = next(number for number, sibling in enumerate(siblings) if sibling is section)
         before = siblings[at - 1] if at else None
         return before, siblings[at + 1] if at + 1 < len(siblings) else None
-
-
-def section_address(section: Section | CitedSource) -> str:
-    """Return the address of a section or source: `file#anchor`, or a document's file."""
-    return f"{section.source}#{section.anchor}" if section.anchor else section.source
 
 
 def page_in(properties: Mapping[str, Any]) -> int:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import RecordingError
-from ..indexing.passages import section_address
 from ..logging import counted
 from ..retrieve.answer import Answer
 from ..retrieve.search import Retrieval
@@ -149,10 +148,10 @@ def outcome_of(answer: Answer) -> Outcome:
 def recorded_sources(retrieval: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
     """Return the best sections of a retrieval, and all that the answer cites."""
     used = [source for source in answer.sources if source.number in answer.cited] if answer else []
-    cited = {section_address(source): source.titles for source in used}
+    cited = {source.address: source.titles for source in used}
     sources = []
     for rank, ranked in enumerate(retrieval.sections, 1):
-        address = section_address(ranked.section)
+        address = ranked.section.address
         if rank <= SECTIONS or address in cited:
             is_cited = cited.pop(address, None) is not None
             sources.append(

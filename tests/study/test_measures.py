@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.errors import QuestionsError
-from lmm_core.indexing.passages import build_material, section_address
+from lmm_core.indexing.passages import build_material
 from lmm_core.retrieve.library_tools import find_section
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.study.bench import (
@@ -83,7 +83,7 @@ def test_the_section_that_cannot_be_found_is_first_and_its_worst_question():
 
 @pytest.mark.parametrize("name", ["the  Variance", "Spread > The variance", "#the-variance", "a.md#the-variance"])
 def test_a_section_is_named_by_title_titles_anchor_or_file(name):
-    assert section_address(named(name)) == "a.md#the-variance"
+    assert named(name).address == "a.md#the-variance"
 
 
 def test_all_wrong_sections_of_a_file_are_reported_at_once():

@@ -12,7 +12,7 @@ from string import Template
 from typing import get_args
 
 from ...files.outputs import GENERATOR
-from ...indexing.passages import Section, section_address
+from ...indexing.passages import Section
 from ...logging import counted, printable
 from ...retrieve.library import Library
 from ...retrieve.search import Retriever
@@ -97,7 +97,7 @@ async def make_overview(
     cited = Counter(source.section for turn in turns for source in turn.sources if source.cited)
     shown: dict[str, ShownSection] = {}
     for section in (await library.material()).walk():
-        address = section_address(section)
+        address = section.address
         if section.passages and address not in shown:
             shown[address] = ShownSection(address, _title(section), section.place, cited[address])
     days, outcomes = [turn.hour[:10] for turn in turns], Counter(turn.outcome for turn in turns)
@@ -156,7 +156,7 @@ def _recorded_votes(group: QuestionGroup, sections: Mapping[str, ShownSection]) 
 
 async def _searched_votes(library: Library, group: QuestionGroup) -> dict[str, float]:
     ranked = (await Retriever(library).retrieve(group.name)).sections
-    return {section_address(hit.section): hit.score for hit in ranked}
+    return {hit.section.address: hit.score for hit in ranked}
 
 
 # Page
@@ -232,12 +232,11 @@ def _group(group: ShownGroup, count: int) -> str:
 def _unneeded(sections: Sequence[ShownSection]) -> str:
     if not sections:
         return '<p class="none">Each section was cited by an answer at least once.</p>'
-    files = groupby(sections, key=lambda section: section.place.rpartition(":")[0])
-    return "".join(f'<div><h3>{_text(file)}</h3><ul class="plain">{_titles(own)}</ul></div>' for file, own in files)
-
-
-def _titles(sections: Iterable[ShownSection]) -> str:
-    return "".join(f"<li>{_text(section.title)}</li>" for section in sections)
+    parts = []
+    for file, own in groupby(sections, key=lambda section: section.place.rpartition(":")[0]):
+        titles = _list("ul", "plain", (f"<li>{_text(section.title)}</li>" for section in own))
+        parts.append(f"<div><h3>{_text(file)}</h3>{titles}</div>")
+    return "".join(parts)
 
 
 def _comment(comment: Comment) -> str:

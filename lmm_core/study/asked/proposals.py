@@ -12,7 +12,7 @@ from typing import Literal
 
 from ...errors import LmmError
 from ...indexing.chunks import anchor_of
-from ...indexing.passages import Key, Material, Section, section_address
+from ...indexing.passages import Key, Material, Section
 from ...logging import LoggerBase, counted, in_file, one_line, printable, report_failure
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, is_notebook, write_markdown
@@ -115,7 +115,7 @@ async def group_failures(
 
 def _answering_sections(material: Material, groups: Sequence[QuestionGroup]) -> dict[str, Section]:
     """Return for the id of each turn the section that answered most questions of its group, if there is one."""
-    addresses = {section_address(section): section for section in material.walk()}
+    addresses = {section.address: section for section in material.walk()}
     answering: dict[str, Section] = {}
     for group in groups:
         good = [turn for turn in group.turns if not is_failure(turn)]
@@ -231,7 +231,7 @@ def _can_change(section: Section) -> bool:
 
 def name_of(section: Section) -> str:
     """Return a section's title and address."""
-    return f"“{section.title}” ({section_address(section)})"
+    return f"“{section.title}” ({section.address})"
 
 
 # The request
@@ -298,7 +298,8 @@ async def propose_in_files(
     written = []
     for source in dict.fromkeys(proposal.section.source for proposal in proposals):
         own = tuple(proposal for proposal in proposals if proposal.section.source == source)
-        path = _from_here(project.root / source)
+        path = project.root / source
+        path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
         if is_notebook(path):
             warning = f"nothing proposed, since notebooks are never written to: {own[0].asked[0]}"
             in_file(logger, path).warning(warning)
@@ -306,23 +307,15 @@ async def propose_in_files(
         try:
             changed = await _propose_in(project, path, own, logger)
             if recordings is not None:
-                _save(changed, recordings)
+                if changed.after != changed.file.text:
+                    write_markdown(changed.file.path, changed.after, changed.file)
+                recordings.mark_proposed(turn.id for proposal in own for turn in proposal.turns)
             written.append(changed)
         except OSError as error:
             logger.error(f"{path}: {error.strerror or error}")
         except LmmError as error:
             report_failure(error, logger)
     return written
-
-
-def _save(changed: FileProposals, recordings: Recordings) -> None:
-    if changed.after != changed.file.text:
-        write_markdown(changed.file.path, changed.after, changed.file)
-    recordings.mark_proposed(turn.id for proposal in changed.proposals for turn in proposal.turns)
-
-
-def _from_here(path: Path) -> Path:
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 async def _propose_in(
