@@ -4,7 +4,7 @@
 are marked (`files.marked`); unmarked ones are never opened, written to or removed.
 
 The engine logs each change, so that writes survive the end of the process. Against power cuts, a collection is synced
-on creation, after every `SEGMENT` points, by `sync`, and on close; `write_ahead` writes to a synced file.
+on creation, after every `SEGMENT` points, and on close; `write_ahead` writes to a synced file.
 Free space is checked before each batch, because a full disk kills the process (SIGBUS in a memory map).
 
 New points are in a memory segment, rebuilt as files after every `SEGMENT` points. So memory use is bounded, and
@@ -281,30 +281,21 @@ class EdgeStore(VectorStore):
 
     # Opening and closing
 
-    def sync(self, name: str) -> None:
-        """Close the collection, which syncs it; the next use reopens it."""
-        with self._shard(name, "synced") as shard:
-            self._put_away(name, shard)
-
     def close(self) -> None:
         with self._alone:
             self._closed = True
             try:
                 for name, shard in list(self._shards.items()):
                     with engine_errors(f"The collection {name!r} in {self.folder} cannot be closed"):
-                        self._put_away(name, shard)
+                        if self._unsettled[name] and self._lock.is_of_folder:
+                            self._settle(name, shard)
+                        self._forget(name)
                 self._forget_ahead()
             finally:
                 self._shards.clear()
                 self._lock.release()
                 if self._copy is not None:
                     self._copy.cleanup()
-
-    def _put_away(self, name: str, shard: EdgeShard) -> None:
-        """Close a shard after necessary rebuilds."""
-        if self._unsettled[name] and self._lock.is_of_folder:
-            self._settle(name, shard)
-        self._forget(name)
 
     def _forget_ahead(self) -> None:
         """Remove the write-ahead log after a sync."""

@@ -155,8 +155,13 @@ class QdrantStore(VectorStore):
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
         """See `VectorStore`. If a request fails, the points of earlier ones stay written."""
+        from qdrant_client import models
+
         for batch in in_batches(checked_points(points, self._spec(name)), BATCH):
-            structs = [_written_point(point) for point in batch]
+            structs = []
+            for point in batch:
+                vectors = {using: vector_for(vector, models) for using, vector in point.vectors.items()}
+                structs.append(models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload)))
             self._ask(partial(self._client.upsert, name, structs, wait=True))
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
@@ -240,11 +245,8 @@ class QdrantStore(VectorStore):
 
     def _spec(self, name: str) -> VectorSpec:
         """Return a collection's vectors. Raise StoreError if it does not exist."""
-        if self._closed or name not in self._specs:
-            if not self._is_there(name):
-                raise StoreError(f"There is no collection {name!r} {self._place}.")
-            info = self._ask(lambda: self._client.get_collection(name))
-            self._specs[name] = _spec_of(info.config.params.vectors, info.config.params.sparse_vectors)
+        if (self._closed or name not in self._specs) and self.metadata(name) is None:
+            raise StoreError(f"There is no collection {name!r} {self._place}.")
         return self._specs[name]
 
     # Requests
@@ -300,13 +302,6 @@ class ServerStore(QdrantStore):
 
     def _resolve_alias(self, name: str) -> str:
         return self.aliases().get(name, name)
-
-
-def _written_point(point: Point) -> Any:
-    from qdrant_client import models
-
-    vectors = {name: vector_for(vector, models) for name, vector in point.vectors.items()}
-    return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
 
 
 def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:

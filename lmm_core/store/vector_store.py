@@ -107,7 +107,7 @@ class VectorStore(Protocol):
     def upsert(self, name: str, points: Sequence[Point]) -> None:
         """Insert or replace points by id.
 
-        They survive a killed process at once, and a power cut after `sync` or `close`."""
+        They survive a killed process at once, and a power cut after `close`."""
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
         """Write points without vectors, which announce later changes.
@@ -136,10 +136,6 @@ class VectorStore(Protocol):
 
     def facet(self, name: str, key: str) -> dict[str, int]:
         """Count points by value of a keyword in the payload."""
-
-    def sync(self, name: str) -> None:
-        """Wait until the writes to a collection survive a power cut."""
-        return
 
     def close(self) -> None:
         """Release files and connections. Closing twice is harmless."""

@@ -116,7 +116,8 @@ def test_a_full_disk_is_noticed_before_the_engine_does(store, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_to_is_read_from_a_copy(store, tmp_path, monkeypatch):
     store.upsert("notes", random_points(30))
-    store.sync("notes")
+    store.close()
+    store = opened(tmp_path)
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # for root, every folder can be written to
     copy = opened(tmp_path, reads=True)  # beside the one that has the lock
     search = Search({"content": near(1)}, 3)
