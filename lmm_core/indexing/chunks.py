@@ -126,7 +126,8 @@ def make_chunks(
     counts: Counter[str] = Counter()
     page: dict[str, Any] = {}
     for node in traverse(tree):
-        page = _page(node) or page
+        if not isinstance(node, HeaderNode) and (number := page_in(node.properties)):
+            page = {PAGE: number}
         for content, own in _contents(node, rules):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
             sequence = _place_in_document(node, document.docid, len(chunks))
@@ -134,11 +135,6 @@ def make_chunks(
             annotations = _annotations(node, place["titles"], model)
             chunks.append(_chunk(content, annotations, payload, encoding, counts))
     return chunks
-
-
-def _page(node: Node) -> dict[str, Any]:
-    page = 0 if isinstance(node, HeaderNode) else page_in(node.properties)
-    return {PAGE: page} if page else {}
 
 
 def _chunk(

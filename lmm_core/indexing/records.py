@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
 from ..logging import counted
-from ..store.points import checked_name
+from ..store.points import checked_name, in_batches
 from ..store.vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
 from .statistics import TermStatistics, unpack_statistics
 
@@ -130,8 +130,7 @@ async def write_changes(
 
     written: called with the number of chunks done"""
     points: list[Point] = []
-    for start in range(0, len(changes.new), BATCH):
-        batch = changes.new[start : start + BATCH]
+    for batch in in_batches(changes.new, BATCH):
         vectors = await encoder.encode([chunk.texts for chunk in batch])
         new_points = [
             Point(chunk.uuid, chunk_vectors, chunk.payload) for chunk, chunk_vectors in zip(batch, vectors, strict=True)

@@ -10,7 +10,6 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,11 +110,7 @@ def count_terms(material: Material, stemmers: Stemmers) -> TermStatistics:
     statistics = TermStatistics(types=material.types.copy(), languages=material.languages.copy())
     statistics.titles = dict(material.titles)
     for section in material.walk():
-        for texts, language in _texts_in(section):
+        about = texts_about(section), section.language
+        for texts, language in (about, *((texts_of(passage), passage.language) for passage in section.passages)):
             statistics.add(texts, language or stemmers.language, stemmers.of(language))
     return statistics
-
-
-def _texts_in(section: Section) -> Iterator[tuple[Texts, str]]:
-    yield texts_about(section), section.language
-    yield from ((texts_of(passage), passage.language) for passage in section.passages)

@@ -195,7 +195,10 @@ def _changed_document(
 ) -> Llmd:
     for change in changes:
         with _noted(problems, reply.paths[change.path]):
-            llmd = _changed_file(llmd, change)
+            if change.new is not None:
+                llmd = set_file(llmd, change.path, change.new)
+            elif change.path in llmd.files:
+                llmd = remove_file(llmd, change.path)
     if reply.missions:
         with _noted(problems, reply.missions[-1].line):
             llmd = set_mission(llmd, mission)
@@ -203,9 +206,3 @@ def _changed_document(
         with _noted(problems, entry.line):
             llmd = add_changelog(llmd, entry.text)
     return llmd
-
-
-def _changed_file(llmd: Llmd, change: FileChange) -> Llmd:
-    if change.new is not None:
-        return set_file(llmd, change.path, change.new)
-    return remove_file(llmd, change.path) if change.path in llmd.files else llmd

@@ -7,7 +7,7 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
@@ -146,7 +146,8 @@ def make_cards(material: Material) -> list[Card]:
     cards = []
     for _, key, card in sorted(_drafts(material), key=itemgetter(0)):
         counts[key] += 1
-        cards.append(replace(card, id=_ident((*key, str(counts[key])))))
+        name = "\0".join((*key, str(counts[key]))).encode("utf-8", "surrogatepass")
+        cards.append(replace(card, id=hashlib.blake2b(name, digest_size=10).hexdigest()))
     return cards
 
 
@@ -210,20 +211,12 @@ def _card(
 ) -> tuple[_Key, Card]:
     titles = tuple(map(plain_title, section.titles))
     first, last = min(passage.line_start for passage in passages), max(passage.line_end for passage in passages)
-    tags = tuple(dict.fromkeys([type, *map(_tag, titles[:1])]))
+    subject = [re.sub(r"[^\w.-]+", "-", slug(title)) for title in titles[:1]]
+    tags = tuple(dict.fromkeys([type, *subject]))
     source = " > ".join([*titles, place(section.source, first, last)])
     link = quote(section.source) + (f"#{section.anchor}" if section.anchor else "")
     card = Card("", type, *sides, tags, source, section.source.rpartition("/")[0], link)
     return (section.docid, type, " ".join(name.casefold().split())), card
-
-
-def _tag(title: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", slug(title))
-
-
-def _ident(parts: Iterable[str]) -> str:
-    data = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=10).hexdigest()
 
 
 # Files

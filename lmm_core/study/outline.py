@@ -97,14 +97,12 @@ def _title_in(folder: Path) -> str:
         project, settings = load_project(folder / "-"), read_project(folder)
         named = [mapping_in(settings, name).get("title") for name in ("book", "website")]
         title = next(filter(None, [project.site.title, *named, settings.get("title")]), "")
-        return plain_title(str(title or _first_title(folder, project.rules)))
+        first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
+        if not title and first and is_inside(first, folder):
+            title = page_title(first, project.rules)
+        return plain_title(str(title))
     except (OSError, LmmError):  # callers that need the project or the page report it
         return ""
-
-
-def _first_title(folder: Path, rules: KnitRules) -> str:
-    first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
-    return page_title(first, rules) if first and is_inside(first, folder) else ""
 
 
 def page_title(path: Path, rules: KnitRules) -> str:
