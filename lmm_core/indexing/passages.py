@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from posixpath import commonpath
 from typing import Any
 
 from ..logging import counted
@@ -258,7 +259,8 @@ def _give_questions(material: Material) -> None:
             for question in split_questions(text):
                 paths.setdefault((passage.docid, question), []).append(passage.path)
     for (docid, question), paths_of_question in paths.items():
-        material.sections[docid, _common(paths_of_question)].questions.append(question)
+        common = commonpath([path.replace(".", "/") for path in paths_of_question]).replace("/", ".")
+        material.sections[docid, common].questions.append(question)
 
 
 def _section_for(material: Material, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
@@ -282,16 +284,6 @@ def _section_for(material: Material, passage: Passage, paths: Sequence[str], anc
         parent = section
     assert parent is not None
     return parent
-
-
-def _common(paths: Sequence[str]) -> str:
-    """Return the path of the smallest common section."""
-    shared: list[str] = []
-    for numbers in zip(*(path.split(".") for path in paths), strict=False):
-        if len(set(numbers)) > 1:
-            break
-        shared.append(numbers[0])
-    return ".".join(shared)
 
 
 def split_questions(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StoreError
 from ..logging import counted
 from ..store.points import checked_name, in_batches
-from ..store.vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .statistics import TermStatistics, unpack_statistics
 
 if TYPE_CHECKING:
@@ -247,12 +247,6 @@ def remove_files(store: VectorStore, collection: str, records: Sequence[FileReco
         store.delete(collection + FILES, [_record_id(record.source)])
         removed += len(ids)
     return removed
-
-
-def create_records(store: VectorStore, collection: str) -> None:
-    """Recreate the records, empty. Raise StoreError."""
-    store.drop(collection + FILES)
-    store.create(collection + FILES, VectorSpec(), {}, {})  # an index would take 0.4 KB of memory per file
 
 
 def _record_id(source: str) -> str:

@@ -16,7 +16,6 @@ from ..files.walk import is_inside, name_from
 from ..logging import ConsoleLogger, LoggerBase, Progress, counted
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile
-from ..markdown.visibility import KnitRules
 from ..models.addresses import shown_address
 from ..models.sources import known_sources
 from ..models.tokens import count_tokens
@@ -68,7 +67,6 @@ class Refresh:
     annotate: write missing annotations into the files first
     dry_run: write nothing, and return the counts of what would change
     progress: of chunks, or of files if there is no embedding model
-    rules_of: returns a file's knit rules; by default its project's
     is_left_out: returns True for an indexed file to remove from the index
     rebuild: replace all collections
     reader: turns files into chunks; by default a `NotesReader`
@@ -88,7 +86,6 @@ class Refresh:
     dry_run: bool = False
     logger: LoggerBase = field(default_factory=ConsoleLogger)
     progress: Progress = field(default_factory=Progress)
-    rules_of: Callable[[Path], KnitRules] | None = None
     is_left_out: Callable[[Path], bool] = lambda path: False
     rebuild: bool = False
     reader: NotesReader | WindowReader | None = None
@@ -109,7 +106,7 @@ class Refresh:
 
     def __post_init__(self) -> None:
         self._source_of = cache(partial(name_from, self.project.root))
-        self._reader = self.reader or NotesReader(self.project, self.rules_of)
+        self._reader = self.reader or NotesReader(self.project)
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -269,10 +266,8 @@ class Refresh:
 
     def _same_record(self, file: MarkdownFile) -> FileRecord | None:
         record = self.records.get(self._source_of(file.path))
-        return record if record is not None and record.fingerprint == self._fingerprint(file) else None
-
-    def _fingerprint(self, file: MarkdownFile) -> str:
-        return self._reader.fingerprint(file, self.encoder)
+        is_same = record is not None and record.fingerprint == self._reader.fingerprint(file, self.encoder)
+        return record if is_same else None
 
     def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Prepared]:
         """Yield the documents to write, and report those with invalid headers."""
@@ -280,7 +275,7 @@ class Refresh:
             if (document := self._reader.encode(file, self.encoder, self.logger)) is not None:
                 self._chunks += len(document.chunks)
                 self._without_questions += sum(not chunk.payload.get("questions") for chunk in document.chunks)
-                yield document, self._fingerprint(file)
+                yield document, self._reader.fingerprint(file, self.encoder)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
         docids = {self._source_of(file.path): self._reader.docid(file) for file in documents}

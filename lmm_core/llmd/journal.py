@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ..errors import LlmdError
+from ..errors import LlmdError, StoreError
 from ..files.names import cache_folder
 from ..files.writing import remove_leftovers, replace_file, sync_folder
 from .files import read_bytes
@@ -77,7 +77,6 @@ class Journal:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the journal's lock. Raise LlmdError if that fails."""
-        from ..errors import StoreError
         from ..store.folder_lock import FolderLock
 
         try:

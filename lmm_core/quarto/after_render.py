@@ -92,6 +92,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     prune: remove deleted and excluded files from the index"""
     from ..indexing.collection import open_index
     from ..indexing.refresh import Refresh
+    from ..indexing.sources import NotesReader
     from ..settings.models import Models
 
     def rules_of(path: Path) -> KnitRules:
@@ -99,7 +100,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:
-        refresh = Refresh(project, store, models, logger=logger, rules_of=rules_of)
+        refresh = Refresh(project, store, models, logger=logger, reader=NotesReader(project, rules_of))
         finder = DocumentFinder()
         # other files may be pages in another profile
         refresh.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"

@@ -102,8 +102,13 @@ class CitedText:
 
     def _prose(self, final: bool) -> str | None:
         """Return text up to a possible citation, link or code, or one of these if complete."""
-        if fence := self._opening_fence():
-            return None if "\n" not in self._buffer and not final else self._open_fence(fence)
+        at_start = not self.text or self.text.endswith("\n")
+        if at_start and (fence := _FENCE.match(self._buffer)):
+            line, end, rest = self._buffer.partition("\n")
+            if not end and not final:
+                return None
+            self._fence, self._buffer = fence[0], rest
+            return line + end
         match = _SPECIAL.search(self._buffer)
         if match is None or match.start() > 0:
             return self._plain(match.start() if match else len(self._buffer), match is None and not final)
@@ -114,16 +119,6 @@ class CitedText:
             self._buffer = gap + self._buffer
             return None
         return gap + element if element else ""
-
-    def _opening_fence(self) -> str:
-        at_start = not self.text or self.text.endswith("\n")
-        match = _FENCE.match(self._buffer) if at_start else None
-        return match[0] if match else ""
-
-    def _open_fence(self, fence: str) -> str:
-        self._fence = fence
-        line, end, self._buffer = self._buffer.partition("\n")
-        return line + end
 
     def _plain(self, end: int, more: bool) -> str | None:
         """Return ordinary text up to `end`; with `more`, only the part that no later text changes."""

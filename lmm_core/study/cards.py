@@ -38,6 +38,9 @@ _LINK = re.compile(r"(?<!!)\[([^\]\n@]+)\](?:\((?!https?:)[^)\n]*\)|\[[^\]\n]*\]
 _CELL = re.compile(r"^([`~]{3,}) *\{(\w+)[^}\n]*\}", re.M)
 
 
+_stemmer = cache(Stemmer)
+
+
 def short_answer(question: str, passages: Sequence[Passage], language: str, summary: str) -> str:
     """Return the sentence that shares most words with a question, and the one after or before it.
 
@@ -60,11 +63,6 @@ def short_answer(question: str, passages: Sequence[Passage], language: str, summ
     needs_more = at > 0 and leans(paragraph[at])
     sentences = paragraph[at - needs_more : at + 2 - needs_more]
     return _shorten(" ".join(sentences), paragraph[at])
-
-
-@cache
-def _stemmer(language: str) -> Stemmer:
-    return Stemmer(language)
 
 
 def _shorten(text: str, instead: str = "") -> str:

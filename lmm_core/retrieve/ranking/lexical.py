@@ -112,9 +112,6 @@ class LexicalIndex:
             best = max(best, scores, key=lambda scores: sum(map(mul, scores, terms.rarity)))
         return best
 
-    def _fields(self, passage: Passage) -> list[Weighed]:
-        return self._weighed(texts_of(passage), passage.language)
-
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
         """Return a passage's spans, each with its stems and their number."""
         stems = self.stemmers.of(passage.language).stems
@@ -158,7 +155,8 @@ class LexicalIndex:
         Words that it lacks count from the passage before it in the section: a subject is often named once, and
         pronouns follow."""
         about = cache(lambda key: list(map(add, terms.scores(self._about(key)), self._best_question(key, terms))))
-        of_text = cache(lambda ident: terms.scores(self._fields(self.material.passages[ident])))
+        own = self.material.passages
+        of_text = cache(lambda ident: terms.scores(self._weighed(texts_of(own[ident]), own[ident].language)))
         for passage in passages:
             scores = list(map(add, of_text(passage.id), about(passage.key)))
             before = None if all(scores) else self._previous_passage(passage)
