@@ -186,6 +186,3 @@ def course(tmp_path_factory, index_once):
 def own_course(course):
     """A copy of it, to be changed."""
     return copy_folder(course, "course")
-
-
-assert sys.version_info >= (3, 11)

@@ -1,9 +1,18 @@
-"""Limits on what something may cost, on a machine that has other things to do."""
+"""Waiting, and limits on what something may cost, on a machine that has other things to do."""
 
 import time
 from contextlib import contextmanager
 
 PATIENCE = 60.0  # seconds to wait for what comes at once where nothing is wrong
+
+
+def wait_for(condition, seconds=PATIENCE):
+    """Wait until a condition is true, and return what it gave."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+    return value
 
 
 @contextmanager

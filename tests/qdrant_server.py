@@ -18,7 +18,7 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from tests.effort import PATIENCE
+from tests.effort import PATIENCE, wait_for
 
 BINARY, URL = os.environ.get("QDRANT_TEST_BINARY", ""), os.environ.get("QDRANT_TEST_URL", "")
 NO_SERVER = "no Qdrant server: set QDRANT_TEST_BINARY (a qdrant to start) or QDRANT_TEST_URL (one without collections)"
@@ -66,13 +66,6 @@ class RealServer:
         except OSError:
             return False
 
-    def wait(self):
-        """Wait until it takes requests."""
-        until = time.monotonic() + PATIENCE
-        while not self.is_ready():
-            assert time.monotonic() < until
-            time.sleep(0.05)
-
     def stop(self, kill=False):
         """End it, by its own process alone."""
         self.process.kill() if kill else self.process.terminate()
@@ -80,7 +73,7 @@ class RealServer:
 
     def __enter__(self):
         self.start()
-        self.wait()
+        wait_for(self.is_ready)
         return self
 
     def __exit__(self, *_):

@@ -1,20 +1,29 @@
-"""A command on a pseudo terminal, and waiting for what it does."""
+"""A command on a pseudo terminal."""
 
 import os
 import pty
 import select
+import subprocess
 import time
+from contextlib import suppress
 
 from tests.commands import BIN
 from tests.effort import PATIENCE
 
 
-def wait_for(condition):
-    """Wait until a condition is true."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
+def on_terminal(*command, **variables):
+    """Return what a command shows where a pseudo terminal is its output, in colours and all."""
+    screen, output = pty.openpty()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                               env={**os.environ, **variables})  # fmt: skip
+    os.close(output)
+    shown = b""
+    with suppress(OSError):  # Linux ends a terminal so
+        while part := os.read(screen, 65536):
+            shown += part
+    process.wait(PATIENCE)
+    os.close(screen)
+    return shown.decode("utf-8")
 
 
 class Terminal:

@@ -19,7 +19,7 @@ from lmm_core.serving import answers as serving_answers
 from lmm_core.serving.server import Connection
 from lmm_core.store.vector_store import THREADS
 from tests.commands import write
-from tests.effort import PATIENCE
+from tests.effort import PATIENCE, wait_for
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
 from tests.model_server import ModelServer
@@ -32,14 +32,6 @@ NOTES = document("oak", "birch", header="title: Trees\ndocid: trees")
 HONEST = {"X-Forwarded-For": "192.0.2.7"}  # not the attackers' address
 HEAD = b"Host: localhost\r\n"
 SLOW_BODY = b"POST /ask HTTP/1.1\r\n" + HEAD + b"Content-Length: 100\r\n\r\n{"
-
-
-def until(is_so, seconds=PATIENCE):
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it is not so in time"
-        time.sleep(0.02)
 
 
 def honest(port, asked=ASK):
@@ -82,7 +74,7 @@ def test_where_all_are_being_answered_another_one_is_told_to_come_again(course, 
         far_end(model)
         with ThreadPoolExecutor(4) as pool:
             asked = [pool.submit(honest, served.port) for _ in range(4)]
-            until(lambda: model.at_once == 4)
+            wait_for(lambda: model.at_once == 4)
             refused = httpx.get(f"http://127.0.0.1:{served.port}/health", timeout=PATIENCE)
             released.set()
             assert [said(one.result()) for one in asked] == ["Yes [1]."] * 4
@@ -119,7 +111,7 @@ def test_a_request_that_comes_byte_by_byte_is_ended(course, data, monkeypatch):
             with suppress(OSError):
                 connection.send(b"x")
         assert ended
-        until(lambda: not served.server.server_state.connections)
+        wait_for(lambda: not served.server.server_state.connections)
         assert said(honest(served.port))
 
 
@@ -143,7 +135,7 @@ def test_nonsense_is_refused_and_told_once(course, data, monkeypatch):
             with connect(served.port, data[:-7]):
                 time.sleep(0.002)  # the beginning is looked at, and no rest comes
         assert said(honest(served.port))
-        until(lambda: not served.server.server_state.tasks)
+        wait_for(lambda: not served.server.server_state.tasks)
     log = "\n".join(served.log)
     assert "Traceback" not in log and "\x1b" not in log and "\nforged" not in log and "title" not in log
     assert len(log) < 10_000
@@ -223,6 +215,6 @@ def test_a_store_that_hangs(tmp_path, qdrant):
             assert {answer.status_code for answer in answers} <= {503, 429}
             assert 503 in {answer.status_code for answer in answers}
             store.faults.clear()
-            until(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * PATIENCE)
+            wait_for(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * PATIENCE)
     assert any("reading and searching took more than" in line for line in served.log)
     assert len("\n".join(served.log)) < SHORT_LOG

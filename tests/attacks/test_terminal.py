@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import logging
-import os
-import pty
 import re
 import shlex
 import subprocess
@@ -26,6 +24,7 @@ from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.study.cards import Card, cards_to_csv
 from tests.commands import run, write
+from tests.terminal import on_terminal
 
 ROOT = Path(__file__).parents[2]
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
@@ -178,26 +177,7 @@ def test_data_is_exact_in_a_pipe_and_safe_on_a_terminal(notes, line):
     CliRunner().invoke(cli, ["index", "."])
     piped = subprocess.run(command, capture_output=True, timeout=60).stdout.decode("utf-8")
     assert ESCAPES in piped or "csv" in line
-    assert not STEERS.search(re.sub("\x1b\\[[0-9;]*m", "", on_terminal(command).replace("\r\n", "\n")))
-
-
-def on_terminal(command):
-    """What a command shows on a terminal; styles are our own."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    parts = []
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # Linux ends a terminal so
-            break
-        if not part:
-            break
-        parts.append(part)
-    process.wait(timeout=60)
-    os.close(ours)
-    return b"".join(parts).decode("utf-8")
+    assert not STEERS.search(re.sub("\x1b\\[[0-9;]*m", "", on_terminal(*command).replace("\r\n", "\n")))
 
 
 def test_json_is_equal_and_safe(notes):

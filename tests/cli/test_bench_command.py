@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.models.embedders.bm25 import Bm25Encoder
-from tests.commands import text, write
+from tests.commands import text, tree, write
 from tests.indexing import LONG, lmm
 
 NOTES = f"""---
@@ -111,9 +111,9 @@ def test_questions_are_out_wherever_they_stand(embedded):
 
 def test_the_projects_index_is_left_alone(notes):
     lmm("index notes.md")
-    before = {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()}
+    before = tree(".lmm")
     lmm("bench notes.md")
-    assert {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()} == before
+    assert tree(".lmm") == before
     assert text("notes.md") == NOTES
     shutil.rmtree(".lmm")
     lmm("bench notes.md")

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-from contextlib import suppress
 
 import click
 import pytest
@@ -130,18 +129,13 @@ def test_commands_and_options_are_completed():
 @pytest.mark.skipif(os.name == "nt", reason="a pseudo-terminal")
 @pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_errors_and_warnings_have_colours_on_a_terminal(variable, coloured):
+    from tests.terminal import on_terminal
+
     write("notes.md", f"---\ntitle: A: B\n---\n\n{NOTES}")
-    screen, terminal = os.openpty()
-    for command in ("lmm scan notes.md", "lmm serch"):
-        subprocess.run(command.split(), stdout=terminal, stderr=terminal, env={**os.environ, **variable})
-    os.close(terminal)
-    shown = b""
-    with suppress(OSError):  # at the end
-        while part := os.read(screen, 4096):
-            shown += part
-    for words, style in ((b"unreadable-block ", b"31"), (b"Error: ", b"1;31")):
-        assert (b"\x1b[%bm%b\x1b[0m" % (style, words) in shown) is coloured
-    assert (b"\x1b" in shown) is coloured
+    shown = on_terminal("lmm", "scan", "notes.md", **variable) + on_terminal("lmm", "serch", **variable)
+    for words, style in (("unreadable-block ", "31"), ("Error: ", "1;31")):
+        assert (f"\x1b[{style}m{words}\x1b[0m" in shown) is coloured
+    assert ("\x1b" in shown) is coloured
 
 
 # Mistakes in documents

@@ -17,7 +17,6 @@ from tests.commands import text, write
 from tests.crawl.indexed import fill, page
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
-from tests.model_server import ModelServer
 
 
 def found(query, options=""):
@@ -152,16 +151,14 @@ def test_an_agent_indexes_only_folders_in_the_working_folder():
 
 
 @pytest.mark.parametrize("is_indexed", [True, False])
-def test_the_model_that_lmm_ask_asks_can_search_where_a_folder_is_indexed(is_indexed, monkeypatch):
+def test_the_model_that_lmm_ask_asks_can_search_where_a_folder_is_indexed(is_indexed, model):
     write("notes.md", document("oak"))
     lmm("index notes.md -q")
     if is_indexed:
         fill("docs", trees=page("elm"))
         lmm("md-index --root docs -q")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    with ModelServer(reply="The oak [1].") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        lmm("ask 'what of the oak?' --model openai/m")
-        offered = {tool["function"]["name"] for body in server.requests for tool in body.get("tools", [])}
+    model.reply = "The oak [1]."
+    lmm("ask 'what of the oak?' --model openai/m")
+    offered = {tool["function"]["name"] for body in model.requests for tool in body.get("tools", [])}
     assert "search" in offered and "index_markdown_docs" not in offered
     assert ("markdown_search" in offered) is is_indexed

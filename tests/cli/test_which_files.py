@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from tests.commands import text, write
+from tests.effort import wait_for
 from tests.indexing import LONG, counts, lmm, section, stored
-from tests.terminal import Terminal, wait_for
+from tests.terminal import Terminal
 
 BOOK = "project: {type: book}\nbook:\n  title: Woods\n  chapters: [index.md, oak.md]\n"
 EXERCISE = "\n::: exercise\nWhat is it?\n:::\n"

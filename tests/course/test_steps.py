@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import run, text, write
+from tests.commands import run, text, tree, write
 from tests.courses import make_course
 
 NOTES = """# The mean
@@ -26,11 +26,6 @@ def notes(tmp_path, monkeypatch):
     write("notes/means.md", NOTES)
     monkeypatch.chdir("notes")
     return Path.cwd()
-
-
-def files(folder):
-    """The bytes of all files in a folder."""
-    return {path.relative_to(folder): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
 def steps(done):
@@ -68,7 +63,7 @@ def test_a_mistake_stops_it_before_anything_is_made(notes):
 @pytest.mark.parametrize("failing", ["render", "leaks", "index"])
 def test_a_step_that_fails_leaves_site_and_index_as_they_were(notes, failing):
     assert make_course().returncode == 0
-    site = files("_site")
+    site = tree("_site")
     write("means.md", NOTES.replace("the balance point", "somewhere in the middle"))
     environment = {}
     if failing == "render":
@@ -84,7 +79,7 @@ def test_a_step_that_fails_leaves_site_and_index_as_they_were(notes, failing):
     done = make_course(**environment)
     assert done.returncode == 1
     assert steps(done)[-1] == failing, done.stderr.decode()
-    assert files("_site") == site
+    assert tree("_site") == site
     assert "balance point" in run("lmm search 'where is the mean of the data'").stdout.decode()
 
 

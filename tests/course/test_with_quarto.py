@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import run, text, write
+from tests.commands import run, text, tree, write
 
 pytestmark = [pytest.mark.quarto, pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto on PATH")]
 SECRET = "Compute it for the seven umbrellas that were forgotten on Monday."
@@ -21,10 +21,6 @@ def site(tmp_path, monkeypatch):
     write("_quarto.yml", text("_quarto.yml").replace("# ask: true", "ask: true"))
 
 
-def files():
-    return {path: path.read_bytes() for path in Path("_site").rglob("*") if path.is_file()}
-
-
 def test_quarto_renders_into_a_folder_that_is_published_only_if_all_is_well(site):
     done = run("lmm course")
     assert done.returncode == 0, done.stderr
@@ -32,13 +28,13 @@ def test_quarto_renders_into_a_folder_that_is_published_only_if_all_is_well(site
     assert "data-lmm-ask" in text("_site/index.html") and "data-lmm-ask" in text("_site/part/more.html")
     assert SECRET not in text("_site/index.html") and Path("_site/site_libs").is_dir()
     assert not Path(".lmm/course").exists()
-    before = files()
+    before = tree("_site")
 
     write("_quarto.yml", text("_quarto.yml") + "\ncode-tools: true\n")  # puts the source on the page
     write("part/more.qmd", "# More\n\nZebras gallop over grassland.\n")
     done = run("lmm course")
     assert done.returncode == 1 and "code-tools" in done.stderr.decode(), done.stderr
-    assert files() == before
+    assert tree("_site") == before
     assert "graze" in run("lmm search 'zebras on grassland'").stdout.decode()
 
     write("_quarto.yml", text("_quarto.yml").replace("\ncode-tools: true\n", ""))

@@ -17,7 +17,6 @@ TEXT = (
 )
 TO_STDOUT = "pandoc -F lmm-rag notes.md -t markdown"
 IN_PLACE = "pandoc -F lmm-rag notes.md -t markdown -o notes.md"
-KNITTED = "pandoc -F lmm-rag -F lmm-knit notes.md -o notes.html"
 
 
 @pytest.fixture
@@ -67,14 +66,6 @@ def test_a_file_that_pandoc_has_torn_is_refused(annotated, pandoc):
     done = run(IN_PLACE, pandoc)
     assert done.returncode != 0
     assert b"torn: pandoc was ended while it wrote this file" in done.stderr
-
-
-def test_an_output_that_has_become_a_link_to_the_source_is_not_written_over(annotated, pandoc):
-    Path("notes.html").symlink_to("notes.md")
-    done = run(KNITTED, pandoc)
-    assert done.returncode != 0
-    assert b"Refused" in done.stderr
-    assert text("notes.md") == annotated
 
 
 def test_nothing_keeps_annotations_in_html_and_that_is_said(pandoc):

@@ -1,14 +1,11 @@
 """The filter `lmm-chat`, through pandoc."""
 
 import re
-import threading
-import time
 
 import pytest
 
-from tests.commands import pandocs, run, text, write
+from tests.commands import pandocs, text, write
 from tests.filter_texts import ok
-from tests.model_server import ModelServer
 from tests.strategies import LONG
 from tests.talk import asked_text, block, chat_in, chats, lmm, metadata, question_of
 
@@ -30,11 +27,9 @@ def notes(spelling):
 
 
 @pytest.fixture
-def model(monkeypatch):
-    with ModelServer(lambda body: "Yes." if question_of(body) == QUESTION else "## Two\n\nNew.") as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        yield server
+def model(model):
+    model.reply = lambda body: "Yes." if question_of(body) == QUESTION else "## Two\n\nNew."
+    return model
 
 
 def test_over_the_source_it_does_what_the_command_does(model, pandoc):
@@ -90,24 +85,6 @@ def test_to_html_nothing_is_asked_and_that_is_said(model, any_pandoc):
     assert b"Nothing keeps answers in html, so none were made" in done.stderr
     assert model.count == 0
     assert b"Is this clear" not in done.stdout
-
-
-def test_a_file_that_is_saved_meanwhile_stays_the_editors(model, any_pandoc):
-    write("notes.md", notes("native"))
-    changed = notes("native").replace("First", "Changed first")
-    model.delay = 0.5
-
-    def save():
-        while not model.count:
-            time.sleep(0.01)
-        write("notes.md", changed)
-
-    saver = threading.Thread(target=save)
-    saver.start()
-    done = run("pandoc -F lmm-chat notes.md -o notes.md", any_pandoc)
-    saver.join()
-    assert done.returncode != 0
-    assert text("notes.md") == changed
 
 
 def test_without_a_model_the_document_is_handed_on(model, monkeypatch, any_pandoc):

@@ -11,7 +11,6 @@ from lmm_core.store.places import LocalStorage, open_store
 from tests.commands import text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import counts, document, lmm, stored
-from tests.model_server import ModelServer
 from tests.qdrant_server import FailingServer
 
 # What a user gets
@@ -131,15 +130,6 @@ def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
 # Annotations
 
 
-@pytest.fixture
-def model(monkeypatch):
-    with ModelServer() as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
-        yield server
-
-
 def test_what_a_page_hides_is_not_in_its_index():
     write("a.qmd", "# A\n\n```{r, include=FALSE}\nhidden()\n```\n\nIt is `r x`.\n\n```{r}\nshown()\n```\n")
     lmm("index a.qmd")
@@ -150,7 +140,8 @@ def test_what_a_page_hides_is_not_in_its_index():
     assert [chunk["page_content"] for chunk in stored().values()] == ["It is […]."]
 
 
-def test_annotating_when_it_is_asked_for_also_where_the_file_is_indexed(model):
+def test_annotating_when_it_is_asked_for_also_where_the_file_is_indexed(model, monkeypatch):
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
     write("notes.md", document("alpha", "beta"))
     counts("notes.md")
     assert counts("--annotate --dry-run notes.md")[0] == 0

@@ -12,7 +12,7 @@ import pytest
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text
 from lmm_core.markdown.tree import sections
 from tests.commands import text, write
-from tests.effort import PATIENCE
+from tests.effort import PATIENCE, wait_for
 from tests.indexing import lmm
 from tests.llama.courses import MODEL, NOTES, QUESTION, configure, let_go_on, let_say, start
 from tests.llama_server import SOON
@@ -20,7 +20,6 @@ from tests.real_files import SAMPLE
 from tests.serving import Served, said
 from tests.strategies import outside_metadata
 from tests.talk import chat_in
-from tests.terminal import wait_for
 
 pytestmark = pytest.mark.model
 ROOT = Path(__file__).parents[2]

@@ -274,16 +274,3 @@ def test_a_box_that_is_no_longer_wanted_goes(site):
     left = text(site / "means.html")
     render()
     assert text(site / "means.html") == left
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("{sever: x}", "unknown option `lmm.ask.sever` (known: server, include)"),
-        ("{server: 'javascript:alert(1)'}", "`lmm.ask.server`: should be an address"),
-    ],
-)
-def test_unknown_and_wrong_options_are_named(site, line, said):
-    option(line)
-    assert said in finish()[0]
-    assert said in run("lmm doctor").stdout.decode()

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from lmm_core.serving.page import box_files
 from lmm_core.study.asked.recordings import Recordings, recordings_path
 from tests.box_pages import IN_A_BROWSER, Static, opened, put, search, served
 from tests.commands import copy_folder, text, write
-from tests.effort import PATIENCE
+from tests.effort import PATIENCE, wait_for
 from tests.model_server import ModelServer
 from tests.serving import Served
 
@@ -250,17 +249,9 @@ def test_an_answer_is_judged_by_the_keyboard_alone(book_site, tab):
     page.keyboard.press("Tab")
     page.keyboard.type("<b>Too</b> short")
     page.keyboard.press("Control+Enter")
-    until(lambda: [(turn.thumb, turn.comment) for turn in recorded(book_site)] == [(-1, "<b>Too</b> short")])
+    wait_for(lambda: [(turn.thumb, turn.comment) for turn in recorded(book_site)] == [(-1, "<b>Too</b> short")])
     down.press("Space")  # taken back
-    until(lambda: [turn.thumb for turn in recorded(book_site)] == [0])
-
-
-def until(is_so):
-    """Wait for what the server is about to write."""
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: [turn.thumb for turn in recorded(book_site)] == [0])
 
 
 # The teacher's texts

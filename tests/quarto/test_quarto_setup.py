@@ -15,7 +15,7 @@ from lmm_core.markdown.files import project_root
 from lmm_core.quarto.extension import packaged_extension
 from lmm_core.quarto.setup import check_project
 from lmm_core.settings.quarto_inputs import find_inputs
-from tests.commands import run, text, write
+from tests.commands import run, text, tree, write
 
 ROOT = Path(__file__).parents[2]
 REMARKED = "# my book\nproject:\n  type: book   # not a website\nfilters:\n  - lmm\n"
@@ -50,11 +50,11 @@ def test_init_then_check(project):
     assert f"ok  extension   {__version__}" in shown
     assert yaml.safe_load(text("_quarto.yml"))["filters"] == ["lmm"]
     assert yaml.safe_load(text(packaged_extension() / "_extension.yml"))["version"] == __version__
-    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
-    assert Path("_extensions/lmm/_extension.yml") in before
+    before = tree()
+    assert "_extensions/lmm/_extension.yml" in before
     run("lmm init --quarto")
     check()
-    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    assert tree() == before
     write(
         "_quarto.yml",
         "\ufefffilters: [{path: a.lua, at: pre-ast}, owner/lmm]\nknitr: {opts_chunk: {dev: !expr list(1)}}\n",
@@ -104,6 +104,8 @@ def test_init_overwrites_nothing():
         ("format: {html: {filters: [lmm]}}\n", "`filters` names lmm for some formats only"),
         ("filters: [lmm]\nlmm: {kep: exercise}\n", "unknown option `lmm.kep` (known: keep,"),
         ("filters: [lmm]\nlmm: {index: perhaps}\n", "`lmm.index`: should be true or false, not 'perhaps'"),
+        ("filters: [lmm]\nlmm: {ask: {sever: x}}\n", "unknown option `lmm.ask.sever` (known: server, include)"),
+        ("filters: [lmm]\nlmm: {ask: {server: 'javascript:alert(1)'}}\n", "`lmm.ask.server`: should be an address"),
     ],
 )
 def test_settings_that_are_missing_or_wrong_are_named(project, settings, problem):

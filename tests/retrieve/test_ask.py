@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from tests.commands import write
+from tests.effort import wait_for
 from tests.model_server import ModelServer
-from tests.terminal import Terminal, wait_for
+from tests.terminal import Terminal
 
 
 def answering(body):

@@ -14,7 +14,7 @@ import pytest
 from lmm_core.installation import install_command
 from lmm_core.retrieve.tools import Tools
 from tests.effort import PATIENCE
-from tests.indexing import lmm, section
+from tests.indexing import lmm
 
 SERVER = [sys.executable, "-m", "lmm_core", "mcp"]
 CALLS = {
@@ -76,22 +76,12 @@ async def check_errors(client):
         assert result.is_error and said in result.content[0].text
 
 
-async def check_refresh(client, folder):
-    """`lmm index` runs while the server does, and what it has written is there at once."""
-    assert (await asked(client, "mentions", term="elm"))["total"] == 0
-    with (folder / "trees.md").open("a") as file:
-        file.write("\n" + section("elm"))
-    await asyncio.to_thread(lmm, f"index {folder} -q")
-    assert (await asked(client, "mentions", term="elm"))["total"] == 1
-
-
 @pytest.mark.long
 def test_over_standard_input_and_output(own_course):
     async def work():
         async with stdio(own_course) as client:
             assert '"trees" ("Trees")' in client.instructions and "exercise" in client.instructions
             await check_tools(client)
-            await check_refresh(client, own_course)
 
     asyncio.run(work())
 

@@ -3,10 +3,6 @@
 import json
 import re
 
-import pytest
-
-from lmm_core.errors import ConfigError
-from lmm_core.settings.project import load_project
 from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
 from tests.commands import write
 from tests.serving import ASK, Served
@@ -146,9 +142,3 @@ def test_what_is_too_old_is_deleted_when_the_server_starts(own_course):
         served.events()
     assert [turn.question for turn in recorded(own_course)] == [ASK["question"]]
     assert "recordings: 1 question deleted, older than 30 days" in served.log
-
-
-def test_a_script_is_no_address_of_a_privacy_page(tmp_path):
-    write(tmp_path / "config.toml", '[serve]\nprivacy = "javascript:alert(1)"\n')
-    with pytest.raises(ConfigError, match="should be an address"):
-        load_project(tmp_path / "-")

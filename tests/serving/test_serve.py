@@ -87,25 +87,6 @@ def test_a_model_that_fails_is_asked_again_for_the_next_question(course, model):
     assert "the server refuses the key (401): check $OPENAI_API_KEY" in log and KEY not in log
 
 
-THOUGHT = "<think>The oak? [9] I should say that it is explained.</think>\n\n"
-
-
-def test_what_a_model_thinks_is_not_shown_and_end_marks_are_taken_off(course, model):
-    model.reply = f"{THOUGHT}The oak is explained [1].<|im_end|>"
-    with Served(course) as served:
-        text = served.client.post("/ask", json=ASK).text
-    assert said(events_in(text)) == "The oak is explained [1]."
-    assert "think" not in text and "should say" not in text and "im_end" not in text
-
-
-def test_a_model_that_says_nothing_is_an_error_and_no_refusal(course, model):
-    model.reply = THOUGHT
-    with Served(course) as served:
-        events = served.events()
-    assert [name for name, _ in events] == ["sources", "error"]
-    assert events[-1][1] == {"error": serving_answers.NO_MODEL}
-
-
 # Requests
 
 

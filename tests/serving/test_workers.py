@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -14,17 +13,8 @@ from urllib.request import Request, urlopen
 import psutil
 import pytest
 
-from tests.effort import PATIENCE
+from tests.effort import PATIENCE, wait_for
 from tests.indexing import lmm
-
-
-def waited(look):
-    """What `look` returns as soon as it is true."""
-    until = time.monotonic() + PATIENCE
-    while not (found := look()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return found
 
 
 @contextmanager
@@ -36,7 +26,7 @@ def serving(folder, *options):
         command = [sys.executable, "-m", "lmm_core", "serve", "--port", "0", *options]
         process = subprocess.Popen(command, cwd=folder, stderr=file, env=env)
     try:
-        address = waited(lambda: re.search(r"at (http\S+)/", log.read_text()))[1]
+        address = wait_for(lambda: re.search(r"at (http\S+)/", log.read_text()))[1]
         yield process, address, log
     finally:
         if process.poll() is None:
@@ -75,9 +65,9 @@ def test_two_workers_answer_and_one_that_dies_is_replaced(served):
     with serving(served, "--workers", "2") as (process, address, log):
         assert got(address)[1]["hits"]
         assert got(address, "/health")[1]["indexed"]
-        before = waited(lambda: len(found := workers(process)) == 2 and found)
+        before = wait_for(lambda: len(found := workers(process)) == 2 and found)
         before[0].kill()
-        waited(lambda: len(workers(process)) == 2 and before[0] not in workers(process))
+        wait_for(lambda: len(workers(process)) == 2 and before[0] not in workers(process))
         for _ in range(5):
             assert got(address)[0] == 200
         said = log.read_text()

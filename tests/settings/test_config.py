@@ -188,6 +188,7 @@ def test_embeddings_have_a_source_of_their_own(variables, name, monkeypatch):
         ("[sources.lab]\nchat_model = 'm'", "`sources.lab.base_url` is required"),
         ('[storage]\nfolder = "a/../../out"', "`storage.folder`: should lie inside"),
         ('[storage]\nfolder = "."', "`storage.folder`: should be a folder of its own"),
+        ("[serve]\nprivacy = 'javascript:alert(1)'", "`serve.privacy`: should be an address"),
         ("[sources.none]\nbase_url = 'http://localhost'", "`sources.none`: this name has a meaning of its own"),
         ("[sources.'A b']\nbase_url = 'http://localhost'", "`sources.a b`: a source's name is made of letters"),
     ],

@@ -1,7 +1,5 @@
 """Every place keeps and finds the same: memory, a folder, and a real server."""
 
-import time
-
 import pytest
 
 from lmm_core.errors import StoreError
@@ -9,7 +7,7 @@ from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_engine, edge_store
 from lmm_core.store.places import LocalStorage, RemoteSource, open_store
 from lmm_core.store.vector_store import Point, Search, VectorSpec, Where, is_server
-from tests.effort import PATIENCE
+from tests.effort import PATIENCE, wait_for
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, ids, key, near, point, random_points, random_searches
 
 pytestmark = pytest.mark.xdist_group("qdrant_client")
@@ -157,11 +155,8 @@ def test_words_of_removed_points_do_not_count(notes):
 
     assert score() == pytest.approx(1.897, abs=0.04)
     notes.delete("notes", [key(n) for n in range(many, 55 * many)])
-    until = time.monotonic() + (PATIENCE if is_server(notes) else 0)
     # ln(1 + (15 - 10 + 0.5) / (10 + 0.5)), of 15 points of which 10 have the word
-    while score() != pytest.approx(0.4212, abs=0.04):
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    wait_for(lambda: score() == pytest.approx(0.4212, abs=0.04), PATIENCE if is_server(notes) else 0)
 
 
 def test_multivectors_are_compared_by_the_best_match_of_each(notes):

@@ -15,10 +15,10 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import serialize_blocks
 from lmm_core.scan.documents.talk import markdown_messages
 from tests.commands import BIN, change, text, write
-from tests.effort import PATIENCE
+from tests.effort import PATIENCE, wait_for
 from tests.strategies import LONG
 from tests.talk import asked_text, block, chat_in, chats, lmm, question_of
-from tests.terminal import Terminal, wait_for
+from tests.terminal import Terminal
 
 QUESTION = "Is the second paragraph clear to a first-year student?"
 ASKING = block("?: " + QUESTION) + "\n\n"
