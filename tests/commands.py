@@ -7,6 +7,9 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from lmm_core.cli import cli
 from lmm_core.installation import packaged_pandoc
 from tests.warm import BIN as BIN
 from tests.warm import search_path
@@ -29,6 +32,16 @@ def run(command, pandoc=None, stdin=None, env=None):
     data = None if stdin is None else stdin.encode("utf-8")
     return subprocess.run(words, input=data, stdin=None if data is not None else subprocess.DEVNULL,
                           capture_output=True, env=environment, timeout=120)  # fmt: skip
+
+
+def in_process(command, **options):
+    """Run a command line of `lmm`, without that word, in this process: to start one takes longer than most of the work.
+
+    An error that is no exit comes out. options: those of click's `invoke`"""
+    done = CliRunner().invoke(cli, shlex.split(command), **options)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
 
 
 def text(path):

@@ -1,12 +1,8 @@
 """What the tests of the index share: documents, the command, what is stored."""
 
 import json
-import shlex
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from lmm_core.cli import cli
 from lmm_core.errors import StoreError
 from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
@@ -14,6 +10,7 @@ from lmm_core.models.chat import run as run_async
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import LocalStorage, open_store
+from tests.commands import in_process
 
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 WRITES = ("write_ahead", "upsert", "set_payload", "delete", "create", "drop")  # of a store
@@ -35,11 +32,8 @@ def document(*words, header="title: T"):
 
 
 def lmm(command, status=0, env=None):
-    """What a command prints on standard output and standard error; it runs in this process,
-    since starting one takes longer than most of the work."""
-    done = CliRunner().invoke(cli, shlex.split(command), env=env)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    """What a command prints on standard output and standard error; it runs in this process."""
+    done = in_process(command, env=env)
     assert done.exit_code == status, done.output
     return done.stdout, done.stderr
 

@@ -174,11 +174,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def completion(body, text):
-    """A completion as the protocol has it."""
-    used = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-    message = {"role": "assistant", "content": text}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+def completion(body, text, finish="stop", tokens=20, **message):
+    """A completion as the protocol has it; `message` goes over its role and content."""
+    used = {"prompt_tokens": 100, "completion_tokens": tokens, "total_tokens": 100 + tokens}
+    message = {"role": "assistant", "content": text} | message
+    choice = {"index": 0, "message": message, "finish_reason": finish}
     reply = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
     return json.dumps({**reply, "usage": used}).encode("utf-8", "surrogatepass")
 

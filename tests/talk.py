@@ -1,18 +1,13 @@
 """What the tests of chats and edits share: documents, a model that says what it is told, and
 the command in this process (importing openai each time takes longer than all the rest)."""
 
-import shlex
-
-from click.testing import CliRunner
-
-from lmm_core.cli import cli
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.models.chat import Asker, Reply, Usage
 from lmm_core.scan.decisions import accept_edits, reject_edits
 from lmm_core.scan.edit import scan_edits
 from lmm_core.scan.record import read_chat
-from tests.commands import text
+from tests.commands import in_process, text
 from tests.strategies import DIV, NATIVE
 
 SPELLINGS = {"native": NATIVE, "div": DIV}
@@ -72,9 +67,7 @@ def chat_in(path="notes.md"):
 
 def lmm(command, status=0):
     """A command line of `lmm`, in this process."""
-    done = CliRunner().invoke(cli, shlex.split(command)[1:])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = in_process(command.removeprefix("lmm "))
     assert done.exit_code == status, done.output
     return done
 

@@ -8,13 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.files.marked import MARK, make_marked
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import run_stage
-from tests.commands import text, tree, write
+from tests.commands import in_process, text, tree, write
 from tests.indexing import document, lmm
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +62,7 @@ class Unharmed:
 def refused(project, command, env=None, wanted=(1, 2), ours=" "):
     """What a command says that has to be refused; nothing is harmed."""
     with Unharmed(project, ours):
-        done = CliRunner().invoke(cli, command.split(), env=env)
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+        done = in_process(command, env=env)
     assert done.exit_code in wanted, done.output
     said = done.stderr.strip()
     assert SAYS_WHAT_TO_DO.search(said), said

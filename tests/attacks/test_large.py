@@ -7,22 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.markdown.metadata.body import parse_metadata
-from tests.commands import run, text, write
+from tests.commands import in_process, run, text, write
 
 
 def keys(count, form="key{}: value {}\n"):
     return "".join(form.format(at, at) for at in range(count))
-
-
-def lmm(line):
-    """A command that ends by itself."""
-    done = CliRunner().invoke(cli, line.split())
-    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
-    return done
 
 
 # Limits
@@ -56,7 +47,7 @@ def test_large_notes_are_done(content, pandoc):
     write("config.toml", "")
     for line in ("scan x.md", "rag x.md", "knit x.md -o y.md", "convert x.md --to div", "index x.md"):
         write("x.md", content)
-        assert lmm(line).exit_code in (0, 1)
+        assert in_process(line).exit_code in (0, 1)
         assert "Text" in text("x.md")
     assert run("pandoc -F lmm-rag x.md -t markdown -o z.md", pandoc).returncode == 0
     assert "Text" in text("z.md")
@@ -86,9 +77,9 @@ def fill_disk(monkeypatch, after):
 
 
 def test_what_is_half_made_on_a_full_disk_is_taken_back(monkeypatch):
-    lmm("init --quarto whole")
+    in_process("init --quarto whole")
     fill_disk(monkeypatch, after=sum(path.is_file() for path in Path("whole").rglob("*")) - 1)
-    done = lmm("init --quarto book")
+    done = in_process("init --quarto book")
     assert done.exit_code == 1
     assert done.stderr.endswith(": No space left on device\n") and done.stderr.count("\n") == 1
     assert not [path for path in Path("book").rglob("*") if path.is_file() or path.name == "_extensions"]
@@ -108,7 +99,7 @@ def test_what_no_configuration_holds_is_refused_in_a_sentence(content, told):
     write("config.toml", content)
     write("notes.md", "# A\n\nText.\n")
     for line in ("scan notes.md", "config show"):
-        done = lmm(line)
+        done = in_process(line)
         assert done.exit_code and told in done.stderr
         assert len(done.stderr) < 500
 

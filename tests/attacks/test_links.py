@@ -2,14 +2,11 @@
 there by walking is in the folder. A file that is named by hand is followed."""
 
 import os
-import shlex
 import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.errors import ChangedError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown, read_markdown, write_markdown
@@ -18,7 +15,7 @@ from lmm_core.quarto.pages import read_pages
 from lmm_core.quarto.render import run_stage
 from lmm_core.scan.documents.talk import keep_unmerged
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
-from tests.commands import write
+from tests.commands import in_process, write
 
 WORDS = "that is told at some length, so that the text is no short one which is pooled with what stands around it."
 INSIDE = f"# Inside\n\nThe turnip is explained, and only here, in a paragraph {WORDS}\n\n?: Why?\n"
@@ -48,10 +45,6 @@ def home(tmp_path, monkeypatch):
     return home
 
 
-def run(command):
-    return CliRunner().invoke(cli, shlex.split(command))
-
-
 def bytes_of(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -76,8 +69,7 @@ def test_no_command_reads_or_writes_outside(home, command):
         if len(names) == 2 and names[1] != "../..":
             link(home, names[0].replace("x", f"x{number}"), names[1])
     before = bytes_of(home)
-    done = run(command)
-    assert not isinstance(done.exception, Exception) or isinstance(done.exception, SystemExit)
+    done = in_process(command)
     assert bytes_of(home) == before
     assert "swordfish" not in done.output
     for path in (path for path in Path().rglob("*") if path.is_file() and not path.is_symlink()):
@@ -87,7 +79,7 @@ def test_no_command_reads_or_writes_outside(home, command):
 
 def test_a_link_that_is_named_is_followed(home):
     link(home, "sub/x.md", "{home}/secret.md", "book", "{home}")
-    assert run("rag sub/x.md --no-questions --no-summaries").exit_code == 0  # ids alone
+    assert in_process("rag sub/x.md --no-questions --no-summaries").exit_code == 0  # ids alone
     assert (home / "secret.md").read_text().startswith("---\n") and Path("sub/x.md").is_symlink()
     assert find_markdown([Path("book")]) == [Path("book/other.qmd"), Path("book/secret.md")]
 
@@ -162,11 +154,11 @@ def test_a_chapter_out_of_the_project_is_not_touched(home):
 def test_a_course_follows_no_link_out_of_its_folder(home):
     quarto(home, settings="project:\n  output-dir: ../home\nfilters: [lmm]\n")
     before = bytes_of(home)
-    done = run("course --no-quarto")
+    done = in_process("course --no-quarto")
     assert done.exit_code == 2 and "output-dir: ../home leads out of the folder" in done.stderr
     quarto(home, settings="project:\n  output-dir: _site\nfilters: [lmm]\n")
     link(home, "x.md", "{home}/secret.md", "figures", "{home}")
-    done = run("course --no-quarto")
+    done = in_process("course --no-quarto")
     assert ": warning: a link out of the folder" in done.stderr
     assert bytes_of(home) == before
     made = [path for path in Path().rglob("*.html") if b"swordfish" in path.read_bytes()]

@@ -1,18 +1,16 @@
 """No command writes its output over a text: neither its own source nor another one."""
 
 import os
-import shlex
 import subprocess
 from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.scan.documents.passes import markdown_scan
 from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
-from tests.commands import text, tree, write
+from tests.commands import in_process, text, tree, write
 
 NOTES = "---\ntitle: T\n---\n\n# Means\n\n::: exercise\nWhat is a mean?\n:::\n\nA mean is a sum by a count.\n"
 QUESTIONS = "question,section\nWhat is a mean?,Means\n"
@@ -67,14 +65,10 @@ def folder(tmp_path, monkeypatch):
     return Path.cwd()
 
 
-def run(command):
-    return CliRunner().invoke(cli, shlex.split(command))
-
-
 def refused(command, *words):
     """The command is wrong usage, says so in a sentence, and changes nothing."""
     before = tree(without=(".lmm",))
-    done = run(command)
+    done = in_process(command)
     assert tree(without=(".lmm",)) == before
     assert done.exit_code == 2, (command, done.output)
     assert all(word in done.stderr for word in words), done.stderr
@@ -111,15 +105,15 @@ def test_no_output_goes_over_a_text_of_the_writers(command, ending):
 @TRIED
 def test_an_output_may_be_made_again_and_not_once_it_is_changed(command, ending):
     if command.startswith("asked -o"):
-        run("index notes.md")
+        in_process("index notes.md")
     if not command.startswith("knit"):
         refused(command.format(f"none/out{ending}"), "the folder none does not exist")
-    assert run(command.format(f"out{ending}")).exit_code == 0
+    assert in_process(command.format(f"out{ending}")).exit_code == 0
     made = Path(f"out{ending}").read_bytes()
     assert made and Path("notes.md").read_text() == NOTES
     if command.startswith("llmd"):
         return  # never writes over what is there
-    assert run(command.format(f"out{ending}")).exit_code == 0
+    assert in_process(command.format(f"out{ending}")).exit_code == 0
     Path(f"out{ending}").write_bytes(made + b"A remark of mine.\n")
     refused(command.format(f"out{ending}"), f"out{ending}")
 
@@ -137,7 +131,7 @@ def test_a_folder_of_notes_goes_over_nothing_of_the_writers():
     ]:
         refused(command, said)
     for _ in range(2):
-        assert run("knit . -o out").exit_code == 0
+        assert in_process("knit . -o out").exit_code == 0
     write("out/other.md", "Mine.\n")
     Path("out/notes.md").unlink()
     refused("knit . -o out", "other.md")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.logging import as_json, printable
@@ -23,7 +22,7 @@ from lmm_core.serving.log import LibraryHandler, Log
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.study.cards import Card, cards_to_csv
-from tests.commands import run, write
+from tests.commands import in_process, run, write
 from tests.terminal import on_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -151,10 +150,6 @@ def commands(group=cli, above=()):
             yield " ".join((*above, name))
 
 
-def words(line, name):
-    return [word.replace("{name}", name) for word in shlex.split(line)]
-
-
 def test_every_command_is_tried():
     assert set(commands()) - {"pandoc"} == set(LINES), "a new command needs a line in LINES"  # pandoc prints itself
 
@@ -163,18 +158,17 @@ def test_every_command_is_tried():
 def test_no_command_steers_the_terminal(notes, command):
     if command in ("search", "ask", "toc", "cards", "md-search"):
         for line in ("index .", "md-index --root ."):
-            CliRunner().invoke(cli, shlex.split(line))
+            in_process(line)
     for line in LINES[command]:
-        done = CliRunner().invoke(cli, words(line, notes))
-        assert done.exception is None or isinstance(done.exception, SystemExit), line
+        done = in_process(line.replace("{name}", notes))
         assert done.stdout + done.stderr, line
         assert not STEERS.search(done.stdout + done.stderr), (line, STEERS.findall(done.output))
 
 
 @pytest.mark.parametrize("line", DATA)
 def test_data_is_exact_in_a_pipe_and_safe_on_a_terminal(notes, line):
-    command = ["lmm", *words(line, notes)]
-    CliRunner().invoke(cli, ["index", "."])
+    command = ["lmm", *shlex.split(line.replace("{name}", notes))]
+    in_process("index .")
     piped = subprocess.run(command, capture_output=True, timeout=60).stdout.decode("utf-8")
     assert ESCAPES in piped or "csv" in line
     assert not STEERS.search(re.sub("\x1b\\[[0-9;]*m", "", on_terminal(*command).replace("\r\n", "\n")))
@@ -185,7 +179,7 @@ def test_json_is_equal_and_safe(notes):
         shown = as_json(value)
         assert json.loads(shown) == value and not STEERS.search(shown) and "\ud800" not in shown
     assert "wörtlich 👩‍🔬" in shown
-    done = CliRunner().invoke(cli, ["scan", ".", "--json"])
+    done = in_process("scan . --json")
     assert not STEERS.search(done.stdout) and ESCAPES[2:8] in json.loads(done.stdout)[0]["title"]
 
 
@@ -209,7 +203,7 @@ def test_what_a_server_logs_are_entries():
 
 
 def test_what_agents_are_told_is_printable(notes):
-    CliRunner().invoke(cli, ["index", "."])
+    in_process("index .")
     project = load_project(None)
 
     async def told():

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn, Recordings, export_lines, recordings_path
 from lmm_core.study.bench import read_questions
 from tests.asked_turns import REFUSED, make_turns, write_course
+from tests.commands import in_process
 from tests.indexing import lmm
 
 WHY = RecordedTurn(
@@ -88,10 +87,10 @@ def test_an_export_holds_everything_and_can_be_measured(recordings):
 
 
 def test_deleting_asks_first(recordings):
-    refused = CliRunner().invoke(cli, ["asked", "delete"], input="n\n")
+    refused = in_process("asked delete", input="n\n")
     assert refused.exit_code == 1 and "for good? [y/N]" in refused.stderr
     assert len(recordings.turns()) == 2
-    assert CliRunner().invoke(cli, ["asked", "delete"], input="y\n").stderr.endswith("deleted: 2 questions\n")
+    assert in_process("asked delete", input="y\n").stderr.endswith("deleted: 2 questions\n")
     assert recordings.turns() == []
 
 

@@ -6,12 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.llmd.document import parse_llmd
 from lmm_core.llmd.journal import Journal
-from tests.commands import BIN, change, text, tree, write
+from tests.commands import BIN, change, in_process, text, tree, write
 from tests.talk import lmm
 from tests.terminal import Terminal
 
@@ -217,7 +215,7 @@ def test_apply_and_undo(project):
 def test_it_asks(project, answer, applied):
     replied(f"{CHANGE}\n{LOG}")
     before = files()
-    done = CliRunner().invoke(cli, ["llmd", "apply", "PROJECT.md"], input=answer)
+    done = in_process("llmd apply PROJECT.md", input=answer)
     assert "Change 1 file and the document? [y/N]" in done.stderr
     assert (files() != before) == applied
 

@@ -3,14 +3,11 @@
 import json
 import os
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
-from tests.commands import text, write
+from tests.commands import in_process, text, write
 from tests.effort import wait_for
 from tests.indexing import LONG, counts, lmm, section, stored
 from tests.terminal import Terminal
@@ -44,7 +41,7 @@ def sources():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_that_takes_folders_takes_the_same(book, command):
     Path("out").mkdir()
-    done = CliRunner().invoke(cli, [*shlex.split(command), "--exclude", "index.md"])
+    done = in_process(f"{command} --exclude index.md")
     assert done.exit_code in ((0, 1) if "--check" in command else (0,)), done.output
     assert done.stderr.count("_quarto.yml: 1 document left out that is no page (README.md)") == 1
     shown = done.output.replace("(README.md)", "") + " ".join(os.listdir("out"))

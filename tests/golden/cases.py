@@ -14,14 +14,10 @@
 Each command runs on its own, in a folder of its own.
 """
 
-import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from lmm_core.cli import cli
-from tests.commands import run, text, write
+from tests.commands import in_process, run, text, write
 
 FOLDER = Path(__file__).parent / "cases"
 RULE = "======== "
@@ -75,21 +71,14 @@ def play(case, command, pandoc):
     """Run one command of a case in the working folder; what it left and said."""
     for name, body in case.before.items():
         write(name, body)
-    said, status = _run_in_process(command) if command.startswith("lmm ") else _run_pandoc(command, pandoc)
+    if command.startswith("lmm "):
+        done = in_process(command.removeprefix("lmm "))
+        said, status = done.stderr, done.exit_code
+    else:
+        done = run(command, pandoc)
+        said, status = done.stderr.decode("utf-8"), done.returncode
     after = {name: text(name) if Path(name).exists() else "(no such file)\n" for name in case.after or case.before}
     return after, said, status
-
-
-def _run_in_process(command):
-    done = CliRunner().invoke(cli, shlex.split(command)[1:])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.stderr, done.exit_code
-
-
-def _run_pandoc(command, pandoc):
-    done = run(command, pandoc)
-    return done.stderr.decode("utf-8"), done.returncode
 
 
 def all_cases():

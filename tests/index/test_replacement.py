@@ -5,9 +5,7 @@ import threading
 import time
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.search import find_candidates
@@ -15,7 +13,7 @@ from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store import qdrant_store
 from lmm_core.store.places import RemoteSource, open_store
-from tests.commands import write
+from tests.commands import in_process, write
 from tests.effort import PATIENCE
 from tests.indexing import counts, document, found
 from tests.qdrant_server import FailingServer, Fault
@@ -130,7 +128,7 @@ def test_whichever_request_is_the_last_the_next_rebuild_leaves_nothing_behind(se
     counts("--rebuild .")
     for after in range(0, len(server.requests), 9):
         server.faults.append(Fault(after=after, times=10_000, status=400))
-        CliRunner().invoke(cli, ["index", "--rebuild", "-q", "."])
+        in_process("index --rebuild -q .")
         server.faults.clear()
         assert found("alpha")[0]["source"] == "a.md", after
         counts("--rebuild .")

@@ -2,14 +2,11 @@
 
 import json
 import os
-import shlex
 import subprocess
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
-from tests.commands import write
+from tests.commands import in_process, write
 from tests.effort import wait_for
 from tests.model_server import ModelServer
 from tests.terminal import Terminal
@@ -34,7 +31,7 @@ def number(body, words):
 def ask(command, server=None, stdin="", status=0, **env):
     """Return standard output and standard error of `lmm ask …`."""
     keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url} if server else {}
-    done = CliRunner().invoke(cli, ["ask", *shlex.split(command)], input=stdin, env=keys | env)
+    done = in_process(f"ask {command}", input=stdin, env=keys | env)
     assert done.exit_code == status, done.output
     return done.stdout, done.stderr
 

@@ -9,14 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.fastembed_models import FastEmbedder, list_models, models_folder
 from lmm_core.models.names import ModelName
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import for_document, load_project
+from tests.commands import in_process
 from tests.effort import PATIENCE
 
 ROOT = Path(__file__).parents[3]
@@ -121,7 +120,7 @@ def test_a_model_that_was_got_is_used_once_it_is_named(minilm, monkeypatch):
     put_on_machine()
     assert Models().embedder(load_project(None)) is None
     assert [one.name for one in list_models() if one.present] == [HUB_NAME]
-    done = CliRunner().invoke(cli, ["models", "get"])  # the recommended one
+    done = in_process("models get")  # the recommended one
     assert (done.exit_code, done.stdout) == (0, "")
     monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{HUB_NAME}")
     embedder = Models().embedder(load_project(None))
@@ -175,8 +174,8 @@ def test_the_network_is_asked_only_for_a_model_that_is_to_be_downloaded(code, sa
 
 @pytest.mark.slow
 def test_models_for_texts_are_listed_the_recommended_one_first():
-    listed = json.loads(CliRunner().invoke(cli, ["models", "list", "--json"]).stdout)
+    listed = json.loads(in_process("models list --json").stdout)
     by_name = {one["name"]: one for one in listed}
     assert by_name["BAAI/bge-small-en-v1.5"]["dimensions"] == 384
     assert [one["name"] for one in listed if one["recommended"]] == [listed[0]["name"]] == [HUB_NAME]
-    assert len(CliRunner().invoke(cli, ["models", "list"]).stdout.splitlines()) == len(listed) > 20
+    assert len(in_process("models list").stdout.splitlines()) == len(listed) > 20

@@ -55,13 +55,6 @@ def error_of(server, *requests, **limits):
     return error
 
 
-def body_with(**message):
-    """Return the body of a reply with another message."""
-    whole = json.loads(completion({"model": "m"}, "text"))
-    whole["choices"][0]["message"] = {"role": "assistant", **message}
-    return json.dumps(whole).encode()
-
-
 # Replies
 
 
@@ -167,11 +160,11 @@ def test_the_client_tries_again(status, failures):
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (body_with(content=None, refusal=f"no {KEY}"), "the model refused: no (key)"),
+        (completion({"model": "m"}, None, refusal=f"no {KEY}"), "the model refused: no (key)"),
         (b'{"error": "model is loading"}', "model is loading"),
         (b"not JSON", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
         (
-            body_with(content="Hm.</think>"),
+            completion({"model": "m"}, "Hm.</think>"),
             "the model's reply was empty: it sent nothing but its thoughts",
         ),
     ],

@@ -1,7 +1,5 @@
 """The parameters of requests: sent as configured, and not again where a server refuses them."""
 
-import json
-
 import pytest
 
 from lmm_core.errors import CutOffError
@@ -49,15 +47,6 @@ def parameters(server):
     return [{key: value for key, value in body.items() if key not in ours} for body in server.requests]
 
 
-def cut_off(text, tokens=20, **message):
-    """Return the body of a reply that reached its limit."""
-    whole = json.loads(completion({"model": "m"}, text))
-    whole["choices"][0]["finish_reason"] = "length"
-    whole["choices"][0]["message"] |= message
-    whole["usage"]["completion_tokens"] = tokens
-    return json.dumps(whole).encode()
-
-
 def test_what_is_configured_is_sent():
     extra = {"top_p": 0.9}
     with ModelServer(reply="A sum.") as server:
@@ -96,7 +85,10 @@ def test_a_limit_that_is_too_large_is_left_to_the_server_for_that_request_alone(
 
 
 def test_a_reply_that_was_cut_off_says_so_and_what_there_was():
-    with ModelServer(reply=cut_off('{"summary": "A mean is', 70)) as server, pytest.raises(CutOffError) as error:
+    def reply(body):
+        return completion(body, '{"summary": "A mean is', "length", 70)
+
+    with ModelServer(reply=reply) as server, pytest.raises(CutOffError) as error:
         ask(asker_at(server), asked(schema={"type": "object"}, max_tokens=70))
     assert "the reply was cut off after 70 tokens: its limit (max_tokens = 70) or" in str(error.value)
     assert error.value.text == '{"summary": "A mean is'
@@ -105,7 +97,7 @@ def test_a_reply_that_was_cut_off_says_so_and_what_there_was():
 @pytest.mark.parametrize("thoughts", [{"reasoning_content": "Hm, a mean…"}, {"content": "<think>Hm, a mean…"}])
 def test_a_model_that_thought_until_its_limit_gets_room_for_that(thoughts):
     def reply(body):
-        return "A sum." if body["max_tokens"] > 2000 else cut_off("", **thoughts)
+        return "A sum." if body["max_tokens"] > 2000 else completion(body, "", "length", **thoughts)
 
     with ModelServer(reply=reply) as server:
         assert ask(asker_at(server), asked(), asked("And?")) == ["A sum.", "A sum."]
