@@ -95,7 +95,7 @@ def test_files_are_named_by_pattern_from_where_one_is(monkeypatch):
         write(f"src/{name}", name)
     lmm("lmm llmd new PROJECT.md --code src/a.py src/b.py --name X")  # expanded by the shell
     monkeypatch.chdir("src")
-    lmm("lmm llmd new ../other.md --code '*.py'")
+    assert "2 files in its code context" in lmm("lmm llmd new ../other.md --code '*.py'").stderr
     assert list(document("../PROJECT.md").files) == list(document("../other.md").files) == ["src/a.py", "src/b.py"]
     lmm("lmm llmd check ../other.md")
 

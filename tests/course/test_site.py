@@ -17,10 +17,10 @@ project: {type: book}
 book:
   title: "Means & ends"
   chapters:
-    - index.md
     - part: The first part
       chapters: [one/means.qmd, one/spread.md]
     - last.md
+    - index.md
 filters: [lmm]
 lmm: {ask: true}
 """
@@ -75,7 +75,10 @@ def book(tmp_path_factory):
     write(folder / "one/means.qmd", MEANS)
     write(folder / "one/_shared.md", "Words that two pages share.\n\n<!-- A note for teachers. -->\n")
     write(folder / "one/spread.md", "# Spread {#sec-spread}\n\n## The range\n\nFrom end to end, see @fig-curve.\n")
-    write(folder / "last.md", "# Last\n\n![](/figures/curve.svg)\n\n![](figures/gone.svg) and [secret](.env)\n")
+    write(
+        folder / "last.md",
+        "# Last\n\n![](/figures/curve.svg)\n\n![](figures/gone.svg) and [secret](.env)\n\n{{< video a.mp4 >}}\n",
+    )
     write(folder / "unused.md", "# Not a chapter\n")
     write(folder / "data.csv", "a,b\n")
     write(folder / ".env", "KEY=1\n")
@@ -139,8 +142,8 @@ def test_files_that_a_page_names_are_on_the_site(book):
     assert 'src="figures/curve.svg"' in text(site / "last.html")  # named from the course's folder
     assert not (site / "figures/solution.svg").exists()  # named by no page
     assert not (site / ".env").exists()
-    for name in ("gone.svg", ".env"):
-        assert any(name in warning for warning in warnings)
+    for said in ("gone.svg", ".env", "last.md: {{< video … >}}: only Quarto can do this"):
+        assert any(said in warning for warning in warnings)
 
 
 def test_options_of_the_project_hold_beside_those_of_a_header():

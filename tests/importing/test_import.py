@@ -6,16 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.importing import import_document
 from lmm_core.indexing.chunks import blocks_to_chunks
 from lmm_core.installation import packaged_pandoc
 from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
-from tests.commands import run, write
+from tests.commands import in_process, run, write
 
 NOTES = "---\ntitle: Talk\nauthor: Ann\n---\n\n## One\n\nText.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Two\n\nMore.\n"
 HOSTILE = (
@@ -68,7 +66,7 @@ def test_a_failure_leaves_the_others_done_and_nothing_is_written_over(tmp_path, 
     (tmp_path / "torn.pdf").write_bytes(b"%PDF-1.4 nothing")
     (tmp_path / "mine.html").write_text("<p>Theirs.</p>")
     (tmp_path / "mine.md").write_text("Mine.\n")
-    done = CliRunner().invoke(cli, ["import", "broken.docx", "torn.pdf", "a.odt", "mine.html"])
+    done = in_process("import broken.docx torn.pdf a.odt mine.html")
     assert done.exit_code == 1 and (tmp_path / "a.md").exists() and (tmp_path / "mine.md").read_text() == "Mine.\n"
 
 
@@ -97,7 +95,7 @@ def test_an_import_can_be_scanned_annotated_and_indexed(tmp_path, ending):
 def test_pdf_without_the_extra_names_it(tmp_path, monkeypatch):
     write("a.pdf", "%PDF-1.4")
     monkeypatch.setitem(sys.modules, "markitdown", None)
-    done = CliRunner().invoke(cli, ["import", "a.pdf"])
+    done = in_process("import a.pdf")
     assert done.exit_code and "[import]" in done.output  # of the package, or of the checkout it was installed from
 
 

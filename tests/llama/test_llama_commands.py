@@ -1,7 +1,6 @@
 """Commands with a real model, which says what a grammar lets it say, or what it likes: answers with their sources,
 nothing poor in a file, and an end to each."""
 
-import json
 import re
 import signal
 import time
@@ -14,10 +13,10 @@ from lmm_core.markdown.tree import sections
 from tests.commands import text, write
 from tests.effort import PATIENCE, wait_for
 from tests.indexing import lmm
-from tests.llama.courses import MODEL, NOTES, QUESTION, configure, let_go_on, let_say, start
+from tests.llama.courses import NOTES, QUESTION, configure, let_go_on, let_say, start
 from tests.llama_server import SOON
 from tests.real_files import SAMPLE
-from tests.serving import Served, said
+from tests.serving import Served
 from tests.strategies import outside_metadata
 from tests.talk import chat_in
 
@@ -44,26 +43,11 @@ def indexed(server, folder, max_tokens=1200):
 # Answers
 
 
-def test_an_answer_with_its_source(notes, monkeypatch):
-    let_say(monkeypatch, ANSWER)
-    answer = json.loads(lmm("ask --json 'What is a residual?'")[0])
-    assert (answer["answer"], answer["by"], answer["cited"]) == (ANSWER, MODEL, [1])
-
-
 def test_an_answer_without_a_grammar_ends(notes, server):
     """Whatever it says: it is cut off at its limit, or stopped, and that is said."""
     configure(server)
     _, err = lmm("ask 'What is a residual?'", status=1)
     assert "the answer was stopped" in err or "the reply was cut off" in err
-
-
-def test_an_answer_over_http_comes_in_parts(notes, monkeypatch):
-    let_say(monkeypatch, ANSWER)
-    with Served(notes) as served:
-        events = served.events(ASKED)
-    assert said(events) == ANSWER
-    assert len([name for name, _ in events if name == "part"]) > 3
-    assert events[-1][0] == "done" and events[-1][1]["by"] == MODEL and events[-1][1]["cited"] == [1]
 
 
 def test_an_answer_that_nobody_waits_for_or_takes_too_long_is_ended(notes, server, monkeypatch):
