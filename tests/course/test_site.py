@@ -104,8 +104,8 @@ def test_each_page_leads_to_all_others(book):
     page = text(site / "one/means.html")
     found = re.search(r'<nav class="pages".*?</nav>', page, re.S)[0]
     assert links(found) == ["../index.html", "../one/means.html", "../one/spread.html", "../last.html"]
-    assert '<a href="../one/means.html" aria-current="page">Means</a>' in found
-    assert "<span>one</span>" in found
+    assert '<li class="depth-1"><a href="../one/means.html" aria-current="page">Means</a></li>' in found
+    assert "<li><span>one</span></li>" in found
     assert "<title>Means – Means &amp; ends</title>" in page and "A note for teachers" not in page
     turn = re.search(r'<nav class="turn".*?</nav>', page, re.S)[0]
     assert links(turn) == ["../index.html", "../one/spread.html"]
@@ -175,14 +175,16 @@ def test_a_formula_that_cannot_be_converted_is_named_in_one_line():
 def test_notes_without_a_first_page_get_one():
     write("my notes/config.toml", '[files]\nexclude = ["drafts/"]\n')
     write("my notes/drafts/later.md", "# Later\n")
-    write("my notes/week 1/means.md", "# Means\n")
+    write("my notes/week 1/data.md", "# Data\n")
+    write("my notes/week 1/index.md", "# Week 1\n")
     write("my notes/start.md", "# Start\n\n---\ntype: exercise\n---\n\n## Only for the exam\n")
     write("my notes/README.md", "# Read me\n")
     assert make_course("'my notes'").returncode == 0
     site = Path("my notes/_site")
-    assert pages(site) == {"index.html", "start.html", "week 1/means.html"}
+    assert pages(site) == {"index.html", "start.html", "week 1/data.html", "week 1/index.html"}
     first = text(site / "index.html")
-    assert links(re.search(r'<nav class="contents".*?</nav>', first, re.S)[0]) == ["start.html", "week%201/means.html"]
+    listed = links(re.search(r'<nav class="contents".*?</nav>', first, re.S)[0])
+    assert listed == ["start.html", "week%201/index.html", "week%201/data.html"]
     assert "data-lmm-ask" in first
 
 

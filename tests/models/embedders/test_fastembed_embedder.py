@@ -95,7 +95,7 @@ def test_a_folder_goes_from_the_projects_root_on(own_model, tmp_path):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("./nowhere", r"no folder .*nowhere"),
+        ("./nowhere", r"no folder .*nowhere with model\.onnx, "),
         pytest.param("BAAI/bge-smal-en", "Did you mean BAAI/bge-small-en", marks=pytest.mark.slow),  # imports fastembed
     ],
 )
