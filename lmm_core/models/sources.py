@@ -135,10 +135,10 @@ class ModelOptions:
 
     model: str = config_key("default", '"source/model", a source alone ("openai"), or "default"')
     timeout: float = config_key(60.0, "seconds for one request", gt=0, allow_inf_nan=False)
-    max_retries: int = config_key(2, "further attempts after a request that failed", ge=0)
+    max_retries: int = config_key(2, "further attempts after a failed request", ge=0)
     max_concurrency: int = config_key(16, "requests at the same time", ge=1)
     context_tokens: int = config_key(
-        100_000, "most tokens that a chat or an edit sends; less for small models", ge=1000
+        100_000, "most tokens that a chat or an edit sends; set less for small models", ge=1000
     )
     max_tokens: int = config_key(0, "most tokens of a reply; 0: depends on the task", ge=0)
     temperature: float = config_key(

@@ -76,11 +76,11 @@ _Networks = tuple[Annotated[str, Checked(_check_network)], ...]
 class ScanOpts:
     """The annotations that are made, and from how many words on: `[RAG]`."""
 
-    titles: bool = key(False, "the path of titles of each section")
+    titles: bool = key(False, "the titles that lead to each section")
     questions: bool = key(True, "the questions that a section answers")
     summaries: bool = key(True, "a summary of each section")
-    questions_threshold: int = key(15, "fewest words of a section that gets questions", ge=0)
-    summary_threshold: int = key(50, "fewest words of a section that gets a summary", ge=0)
+    questions_threshold: int = key(15, "words that a section must have to get questions", ge=0)
+    summary_threshold: int = key(50, "words that a section must have to get a summary", ge=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ class SplitOpts:
 
     `rules` say which divs are RAG-only."""
 
-    size: int = key(1000, "characters of a usual chunk", ge=1)
-    max_size: int = key(2000, "most characters of a chunk", ge=1)
-    overlap: int = key(0, "characters repeated from the chunk before", ge=0)
+    size: int = key(1000, "usual size of a chunk", ge=1)
+    max_size: int = key(2000, "largest size of a chunk", ge=1)
+    overlap: int = key(0, "overlap with the chunk before", ge=0)
     unit: SizeUnit = key("characters", "unit of these sizes")
     documents: int = key(0, "0: sections; N: of at most N characters", ge=0)
     rules: KnitRules = field(default_factory=KnitRules)
@@ -108,8 +108,8 @@ class KnitOptions:
     """The rules for leaving parts out of the lecture notes: `[knit]`."""
 
     div_types: _Texts = key((), 'more classes of fenced divs that are RAG-only; "-exercise" takes one out')
-    keep: _Texts = key((), "types that stay in the notes")
-    allowed_words: _Texts = key((), "classes and keys that are no typing errors, although near to a type or key")
+    keep: _Texts = key((), "types that stay in the lecture notes")
+    allowed_words: _Texts = key((), "classes and keys that resemble a type or key, but are no typing errors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ class EmbeddingOptions:
         "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
         "sparse_multivector", "bm25", "hybrid",
     ] = key(DEFAULT, "default: hybrid with an embedding model, else bm25")  # fmt: skip
-    annotations: _Texts = key(("titles", "questions"), "metadata encoded with a text: its own, else inherited")
-    own_annotations: _Texts = key((), "metadata encoded with a text only if its own")
+    annotations: _Texts = key(("titles", "questions"), "metadata encoded with a text: its own, or else inherited")
+    own_annotations: _Texts = key((), "metadata encoded with a text only if it is the text's own")
     language: str = key("", 'of texts whose header has no `lang` ("en", "de"); "": recognized')
 
 
@@ -165,7 +165,7 @@ class DatabaseOptions:
     """The collections of the index: `[database]`."""
 
     collection_name: str = key("chunks", "collection that is searched", min_length=1)
-    companion_collection: str = key("documents", "collection of the texts around", min_length=1)
+    companion_collection: str = key("documents", "collection of the sections that contain the chunks", min_length=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +191,16 @@ class AskOptions:
     """The ways of answering questions: `[ask]`."""
 
     system: str = key(
-        "", "how answers should sound, in the teacher's words; the rules on sources and refusal hold", max_length=10_000
+        "",
+        "how answers should sound, in the teacher's words; the rules on sources and refusals hold",
+        max_length=10_000,
     )
     queries: Literal["default", "keywords", "model"] = key(
-        DEFAULT, "how search queries are made; default: by a model if one is named"
+        DEFAULT, "who makes search queries; default: a model if one is named"
     )
     rerank: str = key("none", '"none", "model", "fastembed/MODEL" (a cross-encoder)')
     budget: int = key(1000, "tokens of the notes that the model sees", ge=200)
-    tool_calls: int = key(4, "how often the model may look further into the notes", ge=0)
+    tool_calls: int = key(4, "how often the model may look up more in the notes", ge=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +213,10 @@ class ServeOptions:
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "text before the first question", max_length=1000)
-    language: Annotated[str, _LANGUAGE] = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": of the first page')
-    origins: _Origins = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"')
-    hosts: _Hosts = key((), 'names by which it is reached: "ask.example.org"')
-    proxies: _Networks = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which say who asks")
+    language: Annotated[str, _LANGUAGE] = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": that of the notes')
+    origins: _Origins = key((), 'other sites whose pages may ask: "https://course.example.org"')
+    hosts: _Hosts = key((), 'host names of the server: "ask.example.org"')
+    proxies: _Networks = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which pass on the students' own")
     rate: int = key(20, "questions a minute from one address", ge=1)
     concurrency: int = key(50, "answers, and requests to a model, at the same time", ge=1)
     timeout: float = key(120.0, "seconds for an answer", gt=0, allow_inf_nan=False)
@@ -253,11 +255,9 @@ class ConfigTables:
         PromptFiles(), 'files with prompts in your own words, like "_prompts/chat.md": lmm config prompts'
     )
     knit: KnitOptions = key(KnitOptions(), "what is left out of the lecture notes")
-    files: FilePatterns = key(FilePatterns(), "which documents of a folder are taken")
+    files: FilePatterns = key(FilePatterns(), "which documents of a folder are used")
     site: SiteOptions = key(SiteOptions(), "the site made without Quarto")
-    sources: Mapping[str, ModelSource] = field(
-        default_factory=dict, metadata={"description": "servers of models, beside those that are known"}
-    )
+    sources: Mapping[str, ModelSource] = field(default_factory=dict, metadata={"description": "more sources of models"})
     embeddings: EmbeddingOptions = key(EmbeddingOptions(), "the model that makes vectors of texts")
     storage: StorageOptions = key(StorageOptions(), "where the index is")
     database: DatabaseOptions = key(DatabaseOptions(), "the collections of the index")
