@@ -213,10 +213,12 @@ class ServeOptions:
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "text before the first question", max_length=1000)
-    language: Annotated[str, _LANGUAGE] = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": that of the notes')
+    language: Annotated[str, _LANGUAGE] = key(
+        "", 'of its texts: "en", "de", "fr", "es" or "it"; "": that of the first page'
+    )
     origins: _Origins = key((), 'other sites whose pages may ask: "https://course.example.org"')
     hosts: _Hosts = key((), 'host names of the server: "ask.example.org"')
-    proxies: _Networks = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which pass on the students' own")
+    proxies: _Networks = key(("127.0.0.1", "::1"), "reverse proxies, which pass on the students' addresses")
     rate: int = key(20, "questions a minute from one address", ge=1)
     concurrency: int = key(50, "answers, and requests to a model, at the same time", ge=1)
     timeout: float = key(120.0, "seconds for an answer", gt=0, allow_inf_nan=False)
