@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedFile:
-    """A document that `annotate` has worked on.
+    """A document that `annotate` has processed.
 
-    changed: the file was written
-    annotated, empty, failed: numbers of sections that got annotations, for which nothing was found without a model,
-        and for which the model failed"""
+    changed: True if the file was written
+    annotated: number of sections that got annotations
+    empty: number of sections for which nothing was found without a model
+    failed: number of sections for which the model failed"""
 
     path: Path
     changed: bool
@@ -47,8 +48,10 @@ async def annotate(
 ) -> list[AnnotatedFile]:
     """Write missing annotations (questions, summaries) into documents, as `lmm rag` does.
 
-    paths: a document, a folder, or several; model: `source/model`, in place of the configured one; refresh: write
-    again what a model wrote. Return the documents that could be read and written; the others are reported."""
+    paths: a document, a folder, or several
+    model: `source/model`, instead of the configured one
+    refresh: also replace what a model wrote before
+    Return the documents that could be read and written; the others are reported."""
     from .errors import MarkdownError
     from .logging import report_failure
     from .markdown.blocks import serialize_blocks
@@ -58,7 +61,7 @@ async def annotate(
     from .settings.quarto_inputs import DocumentFinder
 
     logger = logger or ConsoleLogger()
-    # A header in a file that pages include would be the page's
+    # Included files get no header, since it would become the page's
     files = DocumentFinder(included=False).find(_as_paths(paths), logger)
     work, annotated = RagWork(Models(model, warn=logger.warning), refresh=refresh), []
     try:
@@ -82,7 +85,7 @@ async def annotate(
 async def knit(path: str | Path, keep: Sequence[str] = (), logger: LoggerBase | None = None) -> str:
     """Return the lecture notes of a document: its text without metadata blocks and RAG-only parts.
 
-    keep: types of RAG-only material that stay in (`exercise`)."""
+    keep: types of RAG-only material that stay in, such as `exercise`"""
     from .markdown.blocks import serialize_blocks
     from .scan.documents.passes import knit_work, work_on
 
@@ -100,8 +103,10 @@ async def index(
 ) -> Counts:
     """Bring the index of a project up to date with documents, as `lmm index` does: only what has changed is embedded.
 
-    paths: a document, a folder, or several of one project; annotate: make missing annotations first, and write them
-    into the documents; rebuild: build a new index. Return the numbers of documents and chunks."""
+    paths: a document, a folder, or several, all of one project
+    annotate: first make missing annotations, and write them into the documents
+    rebuild: build a new index
+    Return the numbers of documents and chunks."""
     from .files.walk import INDEXED
     from .indexing.collection import open_index
     from .indexing.refresh import Refresh
@@ -125,9 +130,11 @@ async def index(
 def search(
     query: str, folder: str | Path = ".", limit: int = 6, type: str = "", logger: LoggerBase | None = None
 ) -> list[Passage]:
-    """Return the passages of a project's index that fit a question or words best, as `lmm search` does.
+    """Return the passages of a project's index that match a question or words best, as `lmm search` does.
 
-    folder: in the project; limit: of passages; type: only passages of this type (`exercise`)."""
+    folder: any folder of the project
+    limit: number of passages at most
+    type: return only passages of this type, such as `exercise`"""
     return run(asearch(query, folder, limit, type, logger))
 
 
@@ -135,7 +142,7 @@ def search(
 async def asearch(
     query: str, folder: str | Path = ".", limit: int = 6, type: str = "", logger: LoggerBase | None = None
 ) -> list[Passage]:
-    """Return what `search` does, in asynchronous code."""
+    """Return the same as `search`, in asynchronous code."""
     from .retrieve.library import Library
     from .retrieve.ranking.spans import best_spans
     from .retrieve.search import search_spans
@@ -154,10 +161,12 @@ async def asearch(
 def ask(
     question: str, folder: str | Path = ".", model: str = "", type: str = "", logger: LoggerBase | None = None
 ) -> Answer:
-    """Return the answer to a question from a project's index with its sources, as `lmm ask` does.
+    """Return the answer to a question from a project's index, with its sources, as `lmm ask` does.
 
-    Without a model, the best passages are the answer. folder: in the project; model: `source/model`, in place of the
-    configured one; type: use only material of this type (`exercise`)."""
+    Without a model, the best passages are the answer.
+    folder: any folder of the project
+    model: `source/model`, instead of the configured one
+    type: use only material of this type, such as `exercise`"""
     return run(aask(question, folder, model, type, logger))
 
 
@@ -165,7 +174,7 @@ def ask(
 async def aask(
     question: str, folder: str | Path = ".", model: str = "", type: str = "", logger: LoggerBase | None = None
 ) -> Answer:
-    """Return what `ask` does, in asynchronous code."""
+    """Return the same as `ask`, in asynchronous code."""
     from .retrieve.answer import make_conversation
     from .retrieve.library import Library
     from .retrieve.tools import Tools

@@ -1,15 +1,15 @@
 """Create, fill and query collections, under the names of LM markdown for education.
 
-Like the functions of `lmm_core.indexing.collection`, but with
+They work like the functions of `lmm_core.indexing.collection`, but take
 
-- a client instead of a store: ours (`client_from_config`, `open_store`), or a `QdrantClient` of `qdrant-client`;
+- a client instead of a store: one of ours (`client_from_config`, `open_store`), or a `QdrantClient` of `qdrant-client`;
 - a model instead of an encoder: the collection's vectors (`QdrantEmbeddingModel`), an `EncodingModel`, or the name of
-  either (`"dense"`, `"bm25"`), each with the models of the working folder's configuration; or else a `ConfigSettings`,
-  or an `Encoder`.
+  either (`"dense"`, `"bm25"`), which use the models in the working folder's configuration; or a `ConfigSettings`, or an
+  `Encoder`.
 
-Asynchronous forms begin with `a`. Failures of a store, a model or the system are reported to the logger, by default on
-the console, and return an empty list or False; a raising logger raises them. Wrong settings raise ConfigError, wrong
-arguments pydantic's ValidationError.
+The names of asynchronous forms begin with `a`. If a store, a model or the system fails, the failure is reported to the
+logger, by default on the console, and an empty list or False is returned; a logger may raise it instead. Wrong settings
+raise ConfigError, and wrong arguments pydantic's ValidationError.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def initialize_collection(
 ) -> bool:
     """Create a collection if it is missing. Return True if it can be used.
 
-    False, which is reported: it was made with other settings, or the store or the model failed."""
+    Return False, and report it, if it was made with other settings, or if the store or the model fails."""
     with _reported(logger) as reports:
         encoder = await aencoder_from(client, collection_name, model, reports)
         await collection.ainitialize_collection(as_store(client), collection_name, encoder)
@@ -59,9 +59,10 @@ async def initialize_collection(
 async def upload(
     client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
 ) -> list[Point]:
-    """Embed chunks and write them over those with the same ids.
+    """Embed chunks, and write them to a collection, which is created if it is missing.
 
-    A missing collection is created. Return the points; none if the store or the model failed, which is reported."""
+    Chunks with the same ids are replaced. Return the points, or none, and report it, if the store or the model
+    fails."""
     with _reported(logger) as reports:
         encoder = await aencoder_from(client, collection_name, model, reports)
         return await collection.aupload(as_store(client), collection_name, encoder, chunks)
@@ -80,10 +81,11 @@ async def query(
     where: Where | None = None,
     logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the chunks that match a text best, best first.
+    """Return the chunks that match a text best, the best first.
 
-    payload: True for all fields, False for none, or names; where: a filter by fields. The list is empty if the store
-    or the model failed, which is reported."""
+    payload: fields to return with each chunk: True for all, False for none, or their names
+    where: return only chunks with these values of fields
+    Return an empty list, and report it, if the store or the model fails."""
     with _reported(logger) as reports:
         encoder = await aencoder_from(client, collection_name, model, reports)
         points = await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
@@ -104,9 +106,10 @@ async def query_grouped(
     where: Where | None = None,
     logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the texts of a companion collection around the best chunks, each once, with its best chunk's score.
+    """Return the texts around the chunks that match best, each once, with the score of its best chunk.
 
-    The arguments are those of `query`."""
+    companion_name: collection of these texts
+    The other arguments are those of `query`."""
     with _reported(logger) as reports:
         encoder, store = await aencoder_from(client, collection_name, model, reports), as_store(client)
         most = collection.chunks_for(limit)
@@ -117,7 +120,7 @@ async def query_grouped(
 
 @contextmanager
 def _reported(logger: LoggerBase | None) -> Iterator[LoggerBase]:
-    """Report the failure of a store, a model or the system, and go on behind the block."""
+    """Report the failure of a store, a model or the system, and continue after the block."""
     reports = logger or ConsoleLogger()
     try:
         yield reports
@@ -136,7 +139,7 @@ def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[S
 
 
 def _asynchronous(function: Callable[Arguments, Result]) -> Callable[Arguments, Awaitable[Result]]:
-    """Return a function's asynchronous form, which works in a thread."""
+    """Return the asynchronous form of a function, which runs it in a thread."""
 
     @wraps(function)
     async def form(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

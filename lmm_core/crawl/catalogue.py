@@ -1,6 +1,6 @@
 """Keep a catalogue of indexes, and select those that fit a query.
 
-.md_index/catalogue.json          the name, description, root, models and state of each index
+.md_index/catalogue.json          the name, description, folder, models and state of each index
 .md_index/NAME/vectors/           the collection (or NAME.vectors on a Qdrant server)
 .md_index/NAME/snippets/ID.md     the snippets as files
 """
@@ -40,7 +40,7 @@ SHORTLIST = 5
 
 
 def checked_index_name(name: str) -> str:
-    """Return a valid index name, which is also a folder's. Raise CrawlError otherwise."""
+    """Return a valid name of an index, which also names its folder. Raise CrawlError for an invalid one."""
     with suppress(StoreError):
         if len(name) <= LONGEST_NAME and not name.endswith(".") and name.lower() not in (ALL, CATALOGUE):
             return checked_name(name)
@@ -51,7 +51,7 @@ def checked_index_name(name: str) -> str:
 
 
 def why_unlike(name: str, stored: Mapping[str, Any], current: Mapping[str, Any]) -> str:
-    """Return a message if an index has another version or other models, else ""."""
+    """Return a message if an index was made by another version or with other models, else ""."""
     if is_later(stored):
         return f"The index {name!r} was made by a later version of LM markdown. Update this one."
     if is_earlier(stored):
@@ -70,11 +70,11 @@ def why_unlike(name: str, stored: Mapping[str, Any], current: Mapping[str, Any])
 class CatalogueEntry:
     """An index in the catalogue.
 
-    root: indexed folder, from the database's root
+    root: the indexed folder, relative to the database's
     identity: see `Encoder.identity`
-    centroid: mean dense vector
-    said: the description's vector
-    state: index state of the snippet files (see `state_of`), "" while they change"""
+    centroid: mean of the dense vectors
+    said: vector of the description
+    state: state of the index for which the snippet files were written (see `state_of`), or "" while they change"""
 
     name: str
     description: str
@@ -88,7 +88,9 @@ class CatalogueEntry:
 
 
 def shortlist(entries: Sequence[CatalogueEntry], dense: Sequence[float]) -> list[CatalogueEntry]:
-    """Return the nearest indexes, by the cosine of `dense` and their mean or description vector."""
+    """Return the indexes nearest to a query.
+
+    dense: vector of the query, compared with the mean of the index's vectors and with its description's"""
     near = {entry.name: max(_cosine(dense, entry.centroid), _cosine(dense, entry.said)) for entry in entries}
     return sorted(entries, key=lambda entry: (-near[entry.name], entry.name))[:SHORTLIST]
 
@@ -104,9 +106,10 @@ def _cosine(vector: Sequence[float], other: Sequence[float]) -> float:
 
 
 def database_at(project: Project, root: Path) -> Database:
-    """Return a project's database in a folder.
+    """Return the database in a folder.
 
-    Raise ConfigError if the folder is in the project and reached through a link."""
+    project: its settings are used for all indexes
+    Raise ConfigError if the folder is inside the project but reached through a link."""
     try:
         own_place(project.root, Path.cwd() / root)
     except FolderError as error:
@@ -116,7 +119,9 @@ def database_at(project: Project, root: Path) -> Database:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A folder of indexes with a catalogue. project: configures them."""
+    """A folder of indexes, and their catalogue.
+
+    project: its settings are used for all indexes"""
 
     root: Path
     project: Project
@@ -125,7 +130,7 @@ class Database:
         return self.root / checked_index_name(name)
 
     def project_of(self, name: str) -> Project:
-        """Return the project configured for an index."""
+        """Return the project with the settings changed for an index: its own storage and collection."""
         folder, project = Path.cwd() / self.folder(name), self.project
         collection = f"{name}.{VECTORS}" if project.storage.url else VECTORS
         return replace(
@@ -171,14 +176,14 @@ class Database:
         try:
             entries = self._read() | {entry.name: entry}
             indexes = {name: asdict(named_entry) for name, named_entry in sorted(entries.items())}
-            # ASCII, because a root's name may be no UTF-8
+            # JSON in ASCII, since the name of a folder may not be valid UTF-8
             check_inside(self.root, self.root / CATALOGUE)  # a link would be followed
             write_markdown(self.root / CATALOGUE, json.dumps({"format": FORMAT, "indexes": indexes}) + "\n")
         finally:
             lock.release()
 
     def from_root(self, folder: Path) -> str:
-        """Return a folder's path from the database's root, if possible."""
+        """Return a folder's path relative to the database's, or its absolute path on another drive."""
         try:
             return Path(os.path.relpath(folder.resolve(), self.root.resolve())).as_posix()
         except ValueError:  # another drive
@@ -192,7 +197,9 @@ _FILE = re.compile(r"(?:[0-9a-f]-?){32}\.md")
 
 
 def snippet_file(index: str, snippet: Passage) -> str:
-    """Return the text of a snippet's file. index: the index's name."""
+    """Return the text of a snippet's file.
+
+    index: name of the index"""
     header = "\n".join(filter(None, [" - ".join(snippet.titles), *snippet.questions]))
     fields = (
         f"id: {quoted(snippet.id)}\nindex: {quoted(index)}\ndoc_path: {quoted(snippet.source)}\n"

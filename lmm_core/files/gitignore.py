@@ -1,4 +1,4 @@
-"""Rules of `.gitignore` files, without git: tracked files are ignored, too."""
+"""Apply the rules of `.gitignore` files without git: unlike in git, tracked files are ignored too."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from pathlib import Path
 
 MOST_WILDCARDS = 3
 _DRIVE = re.compile(r"[A-Za-z]:(\\|$)")
-_BACKSLASH = re.compile(r"\\\w")  # it escapes signs such as `#` or a blank
+_BACKSLASH = re.compile(r"\\\w")  # before other signs, such as `#` or a blank, it escapes them
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The patterns of a .gitignore.
 
-    base: length of the folder's path from the root
-    above: path of the root from a higher folder
+    patterns: the last first, each with True if it ignores, and False if it is negated
+    base: length of the path from the root to the file's folder
+    above: path from the file's folder to the root, if that is inside the folder
     """
 
     patterns: list[tuple[re.Pattern[str], bool]]
@@ -27,7 +28,9 @@ class Rules:
     above: str = ""
 
     def verdict(self, path: str) -> bool | None:
-        """Return the last match's verdict on a path, or None. Folders end with `/`."""
+        """Return True if the last pattern that matches a path ignores it, and None if none matches.
+
+        The path of a folder ends with `/`."""
         path = self.above + path[self.base :]
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
 
@@ -37,14 +40,19 @@ _NO_RULES = Rules([])
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The ignored paths of a folder, by rules (or `fallback`) and `extra`; the last match decides."""
+    """The ignored paths of a folder. The last pattern that matches decides.
+
+    fallback: rules that apply if there are no others
+    extra: rules that apply last"""
 
     rules: tuple[Rules, ...]
     fallback: Rules = _NO_RULES
     extra: Rules = _NO_RULES
 
     def below(self, folder: str, rel: str) -> Ignored:
-        """Return the rules with a subfolder's; `rel` is its path from the root. Raise OSError."""
+        """Return the rules that apply in a subfolder, with those of its .gitignore. Raise OSError.
+
+        rel: path of the subfolder from the root"""
         lines = rules_of(folder)
         return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
 
@@ -70,7 +78,7 @@ def is_ignored(root: Path, path: str) -> bool:
 
 
 def read_patterns(patterns: Iterable[str]) -> Rules:
-    """Return the rules of a user's patterns, for `matches` and `takes`."""
+    """Return the rules of patterns in settings or options, for `matches` and `takes`."""
     return read_rules(map(_composed, patterns))
 
 
@@ -80,9 +88,9 @@ def matches(rules: Rules, path: str) -> bool:
 
 
 def takes(rules: Rules, path: str) -> bool:
-    """Return True if the last pattern for a file is not negated.
+    """Return True if the last pattern that matches a file or a folder around it is not negated.
 
-    Unlike git, `*` and then `!drafts/` exclude the files in the folder.
+    Unlike in git, `!drafts/` after `*` excludes the files in that folder.
     """
     ends = _ends(path)
     return next((is_included for regex, is_included in rules.patterns if any(map(regex.fullmatch, ends))), False)
@@ -94,19 +102,21 @@ def _ends(path: str) -> list[str]:
 
 
 def _composed(text: str) -> str:
-    """Return a text in NFC, since systems differ in file names."""
+    """Return a text in Unicode's composed form (NFC), since systems write names of files in different forms."""
     return unicodedata.normalize("NFC", text)
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return the error in a pattern, or "". Wildcards are limited, since matching is exponential in them."""
+    """Return what is wrong with a pattern, or "".
+
+    The number of wildcards is limited, since the time for matching grows exponentially with it."""
     names = pattern.lstrip("!").rstrip().split("/")
     if ".." in names or names[0] == "~" or _DRIVE.match(names[0]):
-        return f"{pattern!r:.60} leads out: patterns are about what lies in the project"
+        return f"{pattern!r:.60} leads out of the project: patterns are for files inside it"
     if "." in names:
-        return f"{pattern!r:.60} fits no file, because of the `.`: write /notes.md for ./notes.md"
+        return f"{pattern!r:.60} matches no file, because of the `.`: write /notes.md for ./notes.md"
     if _BACKSLASH.search(pattern):
-        return f"{pattern!r:.60} fits no file, because of the backslash: write `/` between folders"
+        return f"{pattern!r:.60} matches no file, because of the backslash: write `/` between folders"
     if names[0] == "" and len(names) > 2 and Path("/".join(names)).exists():
         return f"{pattern!r:.60} is a place on this machine: patterns start from the project's folder"
     many = any(part.count("*") > MOST_WILDCARDS for part in pattern.replace("**", "").split("/"))

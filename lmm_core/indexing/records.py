@@ -1,10 +1,10 @@
-"""Find and write the changes of a collection, with records of its files.
+"""Find and write the changes of a collection, and keep records of its files.
 
-Only changes are embedded. New points are written first, then payloads of moved ones, and removal comes last: a failure
-leaves the old version complete. The companion collection `NAME.files` records the hash of each file, so that
-unchanged files are not parsed. A file is recorded as begun before its first point changes, and as done after the last,
-so that an interrupted file never counts as unchanged. The begun record is written ahead and holds until the store is
-closed, since a power cut may lose points and keep a record that they are done.
+Only changes are embedded. New points are written first, then the payloads of moved ones, and points are removed last:
+a failure leaves the old version complete. The collection `NAME.files` records the hash of each file, so that unchanged
+files are not parsed. A file is recorded as begun before its first point changes, and as done after the last, so that an
+interrupted file never counts as unchanged. The record that it is begun is written ahead, and holds until the store is
+closed: a power cut may lose points, but keep a record that they were written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 BATCH = 256
 FILES = ".files"
-BEGUN = "begun"  # instead of a fingerprint
+BEGUN = "begun"  # in place of the fingerprint of a file that is not completely indexed
 INDEXES: dict[str, Any] = {
     "docid": "keyword",
     "source": "keyword",
@@ -41,7 +41,7 @@ INDEXES: dict[str, Any] = {
 
 
 def check_collections(name: str, companion: str) -> None:
-    """Check that collection, companion and records have different names. Raise StoreError."""
+    """Raise StoreError if the names of collection, companion and records are invalid or the same."""
     names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
     for collection in names.values():
         checked_name(collection)
@@ -57,8 +57,10 @@ def check_collections(name: str, companion: str) -> None:
 class Counts:
     """The result of a refresh in numbers.
 
-    Chunks are `written` (with vectors), `moved` (payload only), `removed` or `unchanged`; `documents` were compared,
-    `same` ones were unchanged.
+    written, moved, removed, unchanged: chunks written with vectors, changed only in their payload (such as lines),
+    removed, and left as they were
+    documents: documents that were compared with the index, since their files had changed
+    same: documents whose files had not changed
     """
 
     written: int = 0
@@ -72,7 +74,9 @@ class Counts:
         return Counts(*map(add, astuple(self), astuple(other)))
 
     def describe(self, dry_run: bool = False) -> str:
-        """Describe a run, or a dry run."""
+        """Return the numbers in words.
+
+        dry_run: True to say what would be done"""
         would = "would be " if dry_run else ""
         if not self.documents:
             removed = f", {counted(self.removed, 'chunk')} {would}removed" if self.removed else ""
@@ -84,7 +88,11 @@ class Counts:
 
 @dataclass
 class Changes:
-    """The changes of some documents."""
+    """The changes of some documents.
+
+    new, moved: chunks to write, and chunks of which only the payload changes
+    gone: ids of points to remove
+    unchanged: number of other chunks"""
 
     new: list[Chunk]
     moved: list[Chunk]
@@ -99,8 +107,9 @@ class Changes:
 def find_changes(
     store: VectorStore, collection: str, docids: Sequence[str], sources: Sequence[str], chunks: Iterable[Chunk]
 ) -> Changes:
-    """Compare documents with stored points of their ids, or of their files under any id. Raise StoreError.
+    """Compare documents with what is stored of them, under their ids or from their files. Raise StoreError.
 
+    docids, sources: ids and files of the documents
     chunks: of all the documents"""
     stored = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docids}))}
     if sources:
@@ -126,9 +135,10 @@ async def write_changes(
     changes: Changes,
     written: Callable[[int], None] = lambda count: None,
 ) -> list[Point]:
-    """Write changes and return the written points. Raise StoreError and ModelError; completed writes stay.
+    """Write changes, and return the points that were embedded. Raise StoreError and ModelError.
 
-    written: called with the number of chunks done"""
+    What was written before an error stays.
+    written: called with the number of chunks of each batch"""
     points: list[Point] = []
     for batch in in_batches(changes.new, BATCH):
         vectors = await encoder.encode([chunk.texts for chunk in batch])
@@ -150,13 +160,13 @@ async def write_changes(
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A record of a file's indexed state.
+    """What is recorded of an indexed file.
 
-    fingerprint: of bytes and settings, or BEGUN
-    count: chunks
-    written: seconds since 1970, 0 if unknown
-    system: message of the header, or ""
-    statistics: of words (see `TermStatistics.packed`), "" if not requested"""
+    fingerprint: hash of the file's bytes and of settings, or BEGUN
+    count: number of its chunks
+    written: when it was indexed, in seconds since 1970; 0 if unknown
+    system: system message in its header, or ""
+    statistics: of its words (see `TermStatistics.packed`), or "" if they were not requested"""
 
     source: str
     docid: str
@@ -172,7 +182,9 @@ _WHOLE = "whole"  # for the statistics of all files: the state of their records
 
 
 def read_records(store: VectorStore, collection: str, statistics: bool = False) -> dict[str, FileRecord]:
-    """Return the records of a collection's files, by source. statistics: include them. Raise StoreError."""
+    """Return the records of a collection's files, by source. Raise StoreError.
+
+    statistics: read these too; they are large"""
     if store.metadata(collection + FILES) is None:
         return {}
     points = store.scroll(collection + FILES, keys=None if statistics else _BRIEF)
@@ -199,7 +211,7 @@ def _add_statistics(records: Collection[FileRecord]) -> TermStatistics | None:
 
 
 def write_statistics(store: VectorStore, collection: str) -> None:
-    """Store the joint statistics, so that a search reads them at once. Raise StoreError."""
+    """Store the sum of all files' statistics, so that a search need not add them up. Raise StoreError."""
     records = read_records(store, collection, statistics=True).values()
     if (joint := _add_statistics(records)) is not None:
         payload = {_WHOLE: state_of(records), "statistics": joint.packed()}
@@ -229,7 +241,7 @@ def _points(records: Iterable[FileRecord]) -> list[Point]:
 
 
 def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
-    """Record files as begun until recorded as done and the store is closed. Raise StoreError."""
+    """Record files as begun, until they are recorded as done and the store is closed. Raise StoreError."""
     begun = [replace(record, fingerprint=BEGUN, statistics="") for record in records if record.fingerprint != BEGUN]
     if begun:
         store.write_ahead(collection + FILES, _points(begun))

@@ -13,14 +13,14 @@ from ..settings.quarto_project import mapping_in, project_file, read_project
 
 WORDS, SWITCH = "a word or a list of words", "true or false"
 ASK = "true, false, or a mapping of server, include"
-OPTIONS = {  # with permitted values
+OPTIONS = {  # and their permitted values
     "keep": WORDS,
     "div-types": WORDS,
     "annotate": SWITCH,
     "index": SWITCH,
     "ask": ASK,
 }
-# Header options read by the filters only
+# Options of a header that only the filters read
 FILTER_OPTIONS = ("model", "pass", "source", "spelling")
 ASK_FOLDER = "lmm-ask"  # the ask box's folder in a site
 
@@ -36,17 +36,20 @@ class RenderOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskBoxSettings:
-    """Value of `ask:`.
+    """The settings of the ask box, from `ask:`.
 
     server: address of `lmm serve`, or ""
-    include: hidden types to show to students"""
+    include: types of material that the box shows, although they are left out of the notes"""
 
     server: str = ""
     include: frozenset[str] = frozenset()
 
 
 def read_options(setting: Any, base: RenderOptions, place: str, allowed: Iterable[str] = OPTIONS) -> RenderOptions:
-    """Return options merged with a value of `lmm:`. place: file, for messages. Raise RenderError."""
+    """Return the options in a value of `lmm:`, and those of `base` for all others. Raise RenderError.
+
+    place: file of the value, for messages
+    allowed: all options that may be there; those of the filters are not checked"""
     if setting is None:
         return base
     if not isinstance(setting, dict):
@@ -61,7 +64,7 @@ def read_options(setting: Any, base: RenderOptions, place: str, allowed: Iterabl
 
 
 def _option_problem(key: str, value: Any) -> str:
-    """Return the error in an option, or ""."""
+    """Return what is wrong with an option, or ""."""
     kind = OPTIONS.get(key)
     if kind is None:
         return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
@@ -86,17 +89,17 @@ def _ask_problem(value: Any) -> str:
 
 
 def ask_options(value: Any) -> AskBoxSettings | None:
-    """Return the ask box settings in a value of `ask:`, or None."""
+    """Return the settings of the ask box in a value of `ask:`, or None for no box."""
     if not isinstance(value, dict):
         return AskBoxSettings() if value is True else None
     return AskBoxSettings(str(value.get("server") or ""), frozenset(words_of(value.get("include"))))
 
 
 def read_ask(folder: Path) -> AskBoxSettings | None:
-    """Return a project's ask box settings, or None. Raise QuartoError."""
+    """Return the settings of a project's ask box, or None if it has no box. Raise QuartoError."""
     return ask_options(mapping_in(read_project(folder), "lmm").get("ask", has_box(folder)))
 
 
 def has_box(folder: Path) -> bool:
-    """Return True if pages have an ask box by default: without `_quarto.yml`."""
+    """Return True if pages have an ask box by default, which is so without `_quarto.yml`."""
     return project_file(folder) is None

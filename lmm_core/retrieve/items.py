@@ -12,12 +12,12 @@ from ..markdown.visibility import DEFINITION as DEFINITION
 from ..markdown.visibility import may_be_quoted
 
 EXERCISE, SOLUTION = "exercise", "solution"
-# Headings of solutions, in the languages of the word lists and more
+# Words with which headings of solutions begin, in the languages with word lists and some more
 _WORD = (
     r"(?:solutions?|answers?|lösung(?:en|sweg)?|antwort(?:en)?|corrigés?|réponses?|soluzion[ei]|rispost[ae]"
     r"|soluci(?:ón|ones)|respuestas?|resolução|soluç(?:ão|ões)|oplossing(?:en)?|lösning(?:ar)?|rozwiązani[ea])"
 )
-# slow to compile, and rarely needed
+# Not compiled, since that is slow and rarely needed
 _SOLUTION = rf"(?i:(?:\w+ )?{_WORD}(?: (?:to|of|for|zu[rm]?|der|de|du|à|a|al|di|del)\b.*| ?[(\d].*|[:.].*)?)"
 _SOLUTION_DIV = re.compile(rf"[ \t]*(?::{{3,}}[ \t]*(?:\{{[^\n]*?\.)?|<(?:div|section)\b[^\n>]*?[\"' ]){_WORD}\b", re.I)
 _SOLUTION_LINE = (
@@ -32,10 +32,11 @@ _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 
 @dataclass(frozen=True)
 class TypedPart:
-    """An exercise, definition, topic, or other typed part.
+    """An exercise, a definition, a topic, or another typed part.
 
-    title: the term or name, or ""
-    text, solution: markdown without fences"""
+    title: its name, or the term that it defines; "" if it has none
+    text, solution: markdown without the fences of divs
+    passages: those of text and solution"""
 
     type: str
     title: str
@@ -52,18 +53,19 @@ class TypedPart:
 
 
 def find_typed_parts(material: Material) -> list[TypedPart]:
-    """Return a material's typed parts in order, covering all typed passages but summaries."""
+    """Return the typed parts of a material in order, which contain all typed passages except summaries."""
     return [item for document in material.documents for item in typed_parts_under(document)]
 
 
 def typed_parts_under(section: Section) -> list[TypedPart]:
+    """Return the typed parts of a section and its subsections, in order."""
     own, used_ids = _own_typed_parts(section), {id(part) for part in _parts(section)}
     rest = [item for child in section.children if id(child) not in used_ids for item in typed_parts_under(child)]
     return [*own, *rest]
 
 
 def is_solution(title: str) -> bool:
-    """Return True if a title heads a solution, in one of several languages."""
+    """Return True if a title is that of a solution, in one of several languages."""
     return re.fullmatch(_SOLUTION, title.strip(" \t*_.:")) is not None
 
 
@@ -75,13 +77,15 @@ def type_of(passage: Passage) -> str:
 
 
 def may_be_shown(passage: Passage, requested: str = "") -> bool:
-    """Return True if students may see a passage. requested: type of material."""
+    """Return True if students may see a passage.
+
+    requested: type of material that was asked for; empty if none was"""
     type = type_of(passage)
     return may_be_quoted(passage.types or ([type] if type else []), requested)
 
 
 def without_fences(text: str) -> str:
-    """Remove comments and div fences; code stays."""
+    """Return a text without comments and fences of divs; code stays as it is."""
     cleaned = (
         piece if is_code else join_blank_lines(without_comments(_FENCE_LINE.sub("", piece)))
         for is_code, piece in split_fences(text)
@@ -90,18 +94,18 @@ def without_fences(text: str) -> str:
 
 
 def join_blank_lines(text: str) -> str:
-    """Collapse blank lines."""
+    """Return a text with at most one blank line in a row."""
     return _BLANK_LINES.sub("\n\n", text) if "\n\n\n" in text else text
 
 
 def lead_of(text: str) -> str:
-    """Return the leading bold words of a text without full stop, or ""."""
+    """Return the bold words with which a text begins, without a full stop, or ""."""
     match = _LEAD.match(text)
     return match["lead"].strip().rstrip(".:").strip() if match else ""
 
 
 def _own_typed_parts(section: Section) -> list[TypedPart]:
-    """Return the typed parts of a section's own passages, with related subsections."""
+    """Return the typed parts in a section's own passages, together with subsections that belong to them."""
     groups, parts = list(_groups(section.passages)), _parts(section)
     items = [_item(section, type, group, len(groups) == 1) for type, group in groups]
     exercises = [at for at, item in enumerate(items) if item.type == EXERCISE]
@@ -113,7 +117,7 @@ def _own_typed_parts(section: Section) -> list[TypedPart]:
 
 
 def _with_part(item: TypedPart, part: Section) -> TypedPart:
-    """Return an exercise extended by its subsection."""
+    """Return an exercise extended by a subsection: its solution, or a part of the question."""
     text, solution = item.text, item.solution
     if is_solution(part.title):
         own = [_clean(part.passages), *(_with_titles(child) for child in part.children)]
@@ -124,7 +128,9 @@ def _with_part(item: TypedPart, part: Section) -> TypedPart:
 
 
 def _parts(section: Section) -> list[Section]:
-    """Return subsections of a section's own exercise: solutions and, with these, parts of the question."""
+    """Return the subsections that belong to an exercise in a section's own passages.
+
+    These are solutions and, if there are any, parts of the question."""
     if not any(type_of(passage) == EXERCISE for passage in section.passages):
         return []
     solutions = [child for child in section.children if is_solution(child.title)]
@@ -148,14 +154,14 @@ def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
         if group and not goes_on:
             yield type, group
         type, group = (type, [*group, passage]) if goes_on else (own, [passage] if own else [])
-        # the last piece of a cut div repeats the opening line only, the others both
+        # of a div that was cut, each piece repeats its first and last line, but the last piece only the first line
         is_cut = added > 1 if goes_on else added > 0
     if group:
         yield type, group
 
 
 def _added_lines(passage: Passage) -> int:
-    """Return the lines that a piece of a cut div repeats: its first and last."""
+    """Return the number of lines that a piece repeats of a div that was cut: its first, and maybe its last."""
     own = passage.line_end - passage.line_start + 1
     return passage.text.count("\n") + 1 - own if _OPENS.match(passage.text) else 0
 
@@ -168,7 +174,9 @@ def _begins(passage: Passage) -> bool:
 
 
 def _item(section: Section, type: str, group: list[Passage], alone: bool) -> TypedPart:
-    """Return passages as a typed part. alone: it is the section's only one, whose title may name it."""
+    """Return passages as a typed part.
+
+    alone: True if the section has no other, so that its title may be the part's"""
     solved = [passage for passage in group if type == EXERCISE and type_of(passage) == SOLUTION]
     text = merge([passage for passage in group if passage not in solved])
     text, inside = cut_solution(text) if type == EXERCISE else (text, "")
@@ -184,14 +192,14 @@ def _clean(passages: Sequence[Passage]) -> str:
 
 
 def _with_titles(section: Section) -> str:
-    """Return a section's text, with subsections under bold titles."""
+    """Return a section's text with its title, and those of its subsections, in bold."""
     return "\n\n".join(f"**{part.title}**\n\n{_clean(part.passages)}".strip() for part in section.walk())
 
 
 def cut_solution(text: str) -> tuple[str, str]:
-    """Split an exercise from its solution, or "".
+    """Return an exercise, and the solution after it or "".
 
-    The solution begins at the first div, heading or paragraph headed as one (**Solution.**)."""
+    The solution begins at the first div, heading or paragraph that is named so (**Solution.**)."""
     at = 0
     for is_code, piece in split_fences(text):
         for match in [] if is_code else re.finditer(_SOLUTION_LINE, piece):

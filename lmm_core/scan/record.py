@@ -1,4 +1,4 @@
-"""The record of a chat in its block, and pending messages."""
+"""Read the record of a chat in its block, find messages without an answer, and clear both."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Entry = tuple[Speaker, str]
 
 
 def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
-    """Return a block's recorded entries, pending texts in `~chat`, and new messages.
+    """Return the entries of a block's chat, the texts at its end without an answer, and messages not yet in it.
 
-    Another question starts a new chat; the last of several counts.
+    A new question starts a new chat. Of several questions, the last one counts.
     """
     typed = [(m.key in QUESTION, m.text) for m in block.messages if m.key in QUESTION | MESSAGE and m.text.strip()]
     recorded = read_chat(block.content.get(CHAT_KEY))
@@ -60,7 +60,9 @@ def _one_line(text: str) -> str:
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """Return the entries of a chat: `- user: …`, `- model: …`, or (older) alternating texts."""
+    """Return the entries of a chat.
+
+    value: of `~chat`: a list of `user: …` and `model: …` or, from an earlier version, of texts that alternate"""
     entries: list[Entry] = []
     for item in value if isinstance(value, list) else [] if value is None else [value]:
         if isinstance(item, dict):
@@ -79,7 +81,9 @@ def _entry(speaker: str, text: Any) -> Entry:
 
 
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:
-    """Return the document without chats, and with `edits` without requests, unless pending."""
+    """Return the document without chats.
+
+    edits: also remove requests for edits, except those with an edit that is not yet accepted or rejected"""
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)

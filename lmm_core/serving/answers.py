@@ -29,17 +29,17 @@ from .log import Log
 from .questions import Question
 from .recorder import RecordedAnswer, Recorder, outcome_of
 
-WAIT = 10.0  # seconds to wait for an index locked by another process (`lmm index`)
+WAIT = 10.0  # seconds to wait for an index that another process (`lmm index`) has locked
 AGAIN = 0.2  # seconds between attempts
-RETRY = 5.0  # seconds, in the header Retry-After
+RETRY = 5.0  # seconds in the header Retry-After
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
-NO_MODEL = "The model cannot be asked just now. Try again later."
+NO_MODEL = "The model is not available right now. Try again later."
 BROKEN = "The model stopped in the middle of the answer. Ask again for a whole one."
 STOPPED = "The answer was stopped: it was too long, or no longer made sense. Ask again, or ask for less."
 SLOW = "The answer did not come in time. Ask again, or ask for less."
-NOT_NOW = "The notes cannot be read just now; they may be in the middle of an update. Try again in a few seconds."
-NOT_RECORDED = "This cannot be recorded just now. Try again in a few seconds."
+NOT_NOW = "The notes cannot be read right now, maybe because of an update. Try again in a few seconds."
+NOT_RECORDED = "This cannot be recorded right now. Try again in a few seconds."
 EMPTY = "There are no notes to ask here yet."
 
 Result = TypeVar("Result")
@@ -47,28 +47,28 @@ Tell = Callable[[str, dict[str, Any]], None]
 
 
 class ServedModels(Models):
-    """A server's models, without cache, because replies contain students' questions, and surviving errors."""
+    """The models of a server. They have no cache, which would store students' questions, and go on after errors."""
 
     def asker(self, project: Project, role: str) -> Asker:
-        """Return an uncached chat model, see `Models`."""
+        """See `Models`."""
         asker = super().asker(project, role)
         asker.cache = None
         asker.model.stopped = None
         return asker
 
     def check(self, project: Project) -> str:
-        """Return the answering model's name. Raise ModelError if it is unavailable."""
+        """Return the name of the model that answers. Raise ModelError if it is not available."""
         name = self.name(project, "major")
         if name.source == STAND_IN:
             return "no model: the best matches are shown"
-        import openai  # noqa: F401  # importing takes a second, which the first readers would wait
+        import openai  # noqa: F401  # takes a second, for which the first readers would have to wait
 
         return self.asker(project, "major").model.name
 
 
 @dataclass(frozen=True)
 class Looked:
-    """Search results of a question, and its conversation."""
+    """What was found for a question, and the conversation that will answer it."""
 
     talk: Conversation
     found: Retrieval
@@ -76,15 +76,16 @@ class Looked:
 
     @property
     def by(self) -> str:
-        """Name of the answering model."""
+        """The name of the model that answers."""
         return self.talk.asker.model.name if self.talk.asker else STAND_IN_NAME
 
 
 @dataclass
 class Answers:
-    """Answers from a project's index, open only while reading, so that `lmm index` can write.
+    """Answers questions from a project's index, which is open only while it is read, so that `lmm index` can write.
 
-    log: errors for the teacher"""
+    log: gets errors, for the teacher
+    recorder: records questions, if there is one"""
 
     project: Project
     models: Models
@@ -96,7 +97,9 @@ class Answers:
         self._tools = Tools(self.library)
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
-        """Read from the library within `search_timeout`, waiting for its lock. Raise HTTPException."""
+        """Return the result of work with the library. Raise HTTPException if it fails or takes too long.
+
+        wait: seconds to wait if another process has locked the index"""
         seconds = self.project.serve.search_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -129,7 +132,7 @@ class Answers:
     # Questions
 
     async def look(self, question: Question) -> Looked:
-        """Search for a question. Raise HTTPException."""
+        """Search the notes for a question. Raise HTTPException."""
 
         async def work(library: Library) -> Looked:
             patience = self.project.serve.patience
@@ -140,7 +143,9 @@ class Answers:
         return await self.read(work)
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
-        """Send an answer's events: sources, parts, end."""
+        """Answer a question, and send the events of the answer: its sources, parts and end.
+
+        tell: called with the name and data of each event"""
         found, shown = looked.found, looked.context.sources
         recorded = RecordedAnswer(self.recorder, question, found, looked.by)
         tell("sources", sources_data(shown, found.type))
@@ -176,12 +181,12 @@ class Answers:
         except RecordingError:
             raise _unavailable(NOT_RECORDED) from None
         if not known:
-            raise HTTPException(404, "There is no such answer any more.")
+            raise HTTPException(404, "There is no such answer anymore.")
 
     # Without a model
 
     async def search(self, query: str, type: str, limit: int) -> dict[str, Any]:
-        """Return the best passages for a query with their best spans. Raise HTTPException."""
+        """Return the best passages for a query, each as its best span. Raise HTTPException."""
 
         async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, type)
@@ -195,7 +200,7 @@ class Answers:
         return {"query": retrieval.text, "type": retrieval.type, "hits": hits}
 
     async def health(self) -> dict[str, Any]:
-        """Return the size and time of the index. Raise HTTPException."""
+        """Return the size of the index, and when it was written. Raise HTTPException."""
 
         async def work(library: Library) -> tuple[Material, float | None]:
             info = await asyncio.to_thread(index_info, self.project, library.store)
@@ -220,28 +225,30 @@ def _unavailable(error: str) -> HTTPException:
 
 
 def event_bytes(event: str, data: dict[str, Any]) -> bytes:
-    """Return a server-sent event, in ASCII because clients may split other characters."""
+    """Return a server-sent event, in ASCII since a client may cut other characters in two."""
     return f"event: {event}\ndata: {json.dumps(data)}\n\n".encode("ascii")
 
 
 def sources_data(sources: Sequence[CitedSource], type: str) -> dict[str, Any]:
-    """Return sources for a reader. type: requested type, "" for any."""
+    """Return sources for a reader.
+
+    type: type of material that was asked for; empty if none was"""
     return {"sources": [{"number": source.number, **hit_data(source, type)} for source in sources]}
 
 
 def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
-    """Return a hit for a reader, without text of unrequested types, which may solve an exercise.
+    """Return a hit for a reader. The text of a type that was not asked for is left out: it may be a solution.
 
-    type: requested type, "" for any"""
+    type: type of material that was asked for; empty if none was"""
     open_text = not hit.types or type in hit.types
     page = {"page": hit.page} if hit.page else {}
     return {**_place(hit.titles, hit), **page, "types": hit.types, "text": _cut(hit.text) if open_text else ""}
 
 
 def answer_data(answer: Answer, missed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the final event of an answer.
+    """Return the data of an answer's last event.
 
-    missed: unavailable search features"""
+    missed: messages about parts of the search that were not available"""
     return {
         "answered": answer.answered,
         "cited": answer.cited,

@@ -18,13 +18,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 GRACE = 10  # seconds for running answers at shutdown
-CONNECTIONS = 500  # concurrent; more requests get 503
+CONNECTIONS = 500  # at the same time; further requests get status 503
 
 
 class Connection(H11Protocol):
-    """A connection closed if a request takes too long to arrive; uvicorn limits only idle ones.
+    """A connection that is closed if a request takes too long to arrive, while uvicorn only closes idle ones.
 
-    Other slow or numerous clients need a reverse proxy."""
+    For protection from clients that read slowly, or are many, use a reverse proxy."""
 
     asking = 15.0  # seconds for a request to arrive
     _timer: asyncio.TimerHandle | None = None
@@ -35,7 +35,7 @@ class Connection(H11Protocol):
         self._limit()
 
     def handle_events(self) -> None:
-        """Handle data and update the timer."""
+        """Handle data, and start or stop the timer."""
         super().handle_events()
         self._limit()
 
@@ -45,7 +45,7 @@ class Connection(H11Protocol):
         self._limit()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer an invalid first request, but abort during an answer."""
+        """Answer an invalid request, or close the connection if another answer has begun."""
         if self.cycle is None:
             super().send_400_response(msg)
         else:
@@ -74,7 +74,9 @@ def address_of(listening: socket.socket) -> str:
 def server_config(
     app: ASGIApp | Callable[[], ASGIApp], workers: int = 1, connections: int = CONNECTIONS
 ) -> uvicorn.Config:
-    """Return uvicorn's configuration. app: a factory if there are several workers."""
+    """Return uvicorn's configuration.
+
+    app: application or, for several workers, a function that makes it"""
     http: Any = Connection
     return uvicorn.Config(
         app, http=http, factory=workers > 1, workers=workers, limit_concurrency=connections, log_config=None,
@@ -84,7 +86,7 @@ def server_config(
 
 
 def run_workers(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve with worker processes until terminated, replacing failed ones."""
+    """Serve with several processes, and replace those that die, until this one is terminated."""
     Multiprocess(config, sockets=[listening]).run()
 
 

@@ -1,7 +1,7 @@
 """Define the tables of `config.toml`: keys, defaults and descriptions.
 
-`settings.config` validates them with pydantic, which is slow to import and not needed here. A field without
-description is no key of the file. Tables that models need stand in `models.sources` and `models.names`.
+`settings.config` validates them with pydantic, which is slow to import and not needed here. A field without a
+description cannot be set in the file. Tables that models need are in `models.sources` and `models.names`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..models.sources import ModelOptions, ModelSource
 
 CONFIG_NAME = "config.toml"
 PREFIX = "LMM_"
-TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # the token required by `lmm serve`
+TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # holds the token that `lmm serve` requires
 IN_COURSE = "LMM_IN_COURSE"  # 1 in a render by `lmm course`
-# Internal runs, a secret, and the user's trust
+# Variables that begin like settings, but are none: for internal runs, a secret, and what the user trusts
 _NO_SETTINGS = ("LMM_INNER", IN_COURSE, TOKEN_VARIABLE, TRUST_VARIABLE)
 
 SizeUnit = Literal["characters", "tokens"]
@@ -46,7 +46,7 @@ _Hosts = tuple[Annotated[str, matching(HOST, "a name without scheme, port and pa
 _ORIGIN = matching(
     rf"null|https?://(?:{HOST})(?::[0-9]{{1,5}})?", "a site like https://course.example.org (or null), without a path"
 )
-# Only shells expand `~`: it could become a project's folder of that name
+# Only shells expand `~`: here it would be a folder of that name in the project
 _Folder = Annotated[str, matching("(?s)[^~].*", "a folder in the project: `~` does not mean the home folder here")]
 _Origins = tuple[Annotated[str, _ORIGIN], ...]
 
@@ -74,7 +74,7 @@ _Networks = tuple[Annotated[str, Checked(_check_network)], ...]
 
 @dataclass(frozen=True, slots=True)
 class ScanOpts:
-    """The annotations that are made, and from how many words on: `[RAG]`."""
+    """Which annotations are made, and for sections of how many words: `[RAG]`."""
 
     titles: bool = key(False, "the titles that lead to each section")
     questions: bool = key(True, "the questions that a section answers")
@@ -116,7 +116,7 @@ class KnitOptions:
 class FilePatterns:
     """The documents of the project's folders: `[files]`. Patterns start from the project's root."""
 
-    include: _Patterns = key((), "patterns as in .gitignore: documents to take; [] for the default")
+    include: _Patterns = key((), "patterns as in .gitignore: documents to use; [] for the default")
     exclude: _Patterns = key((), "patterns as in .gitignore: documents to leave out")
 
 
@@ -150,7 +150,7 @@ class EmbeddingOptions:
 class StorageOptions:
     """The place of the index: `[storage]`.
 
-    file: the config.toml that names the server, "" if the person does"""
+    file: the config.toml that names the server, or "" if the environment or code does"""
 
     folder: _Folder = key(".lmm/index", "folder of the index, from the project's root", min_length=1)
     url: Url = key("", "address of a Qdrant server; if given, the folder is not used")
@@ -188,7 +188,7 @@ class RetrieveOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """The ways of answering questions: `[ask]`."""
+    """How questions are answered: `[ask]`."""
 
     system: str = key(
         "",
@@ -205,11 +205,13 @@ class AskOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """The server `lmm serve`: who may ask, how much, and how it presents itself. Of texts and language, "" means ours.
+    """The server `lmm serve`: who may ask, how much, and how it presents itself. A text that is "" has a default.
 
-    Further options are for code. `empty` and `too_long`: the replies to such questions, in the language of the
-    texts. `max_question`: characters that a question may have. `idle_timeout`: seconds in which nothing of an
-    answer may come; `search_timeout`: seconds for searching the notes, of which each model that helps has a quarter."""
+    The last options can only be set in code.
+    empty, too_long: replies to an empty question, and to one that is too long
+    max_question: characters that a question may have
+    idle_timeout: seconds for which an answer may pause before it is stopped
+    search_timeout: seconds for searching the notes; each model that takes part may use a quarter of them"""
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "text before the first question", max_length=1000)
@@ -273,14 +275,15 @@ SECTIONS = keys_of(ConfigTables)
 
 
 def is_setting(variable: str) -> bool:
-    """Return True for variables that must be settings: all `LMM_…`, in any case, except `_NO_SETTINGS` and
-    `LMM_TEST_…`."""
+    """Return True for a variable that has to be a setting, or is a mistake.
+
+    These are all that begin with `LMM_` in upper or lower case, except `_NO_SETTINGS` and `LMM_TEST_…`."""
     name = variable.upper()
     return name.startswith(PREFIX) and name not in _NO_SETTINGS and not name.startswith("LMM_TEST_")
 
 
 def table_class(section: str) -> type | None:
-    """Return a table's class by name; for `sources`, of one source."""
+    """Return the class of a table, for `sources` that of a single source, or None for a key without a table."""
     if section == "sources":
         return ModelSource
     default = SECTIONS[section].default if section in SECTIONS else None
@@ -288,6 +291,6 @@ def table_class(section: str) -> type | None:
 
 
 def section_keys(section: str) -> dict[str, Field[Any]]:
-    """Return a table's keys by name, {} if it has none."""
+    """Return the keys of a table by name, or {} if the section is not a table."""
     table = table_class(section)
     return keys_of(table) if table else {}

@@ -1,4 +1,4 @@
-"""Read a site's sources: hidden parts and published texts."""
+"""Read the sources of a site: the parts that are left out, and the texts that are published."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from ...settings.quarto_project import page_rules
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A hidden piece of a source. place: index among all pieces."""
+    """A piece of a source that is left out of the notes.
+
+    pieces: all pieces of the source
+    place: index of this one among them"""
 
     source: Path
     piece: SourcePiece
@@ -39,7 +42,9 @@ class Secret:
 
 @dataclass
 class SourceDocument:
-    """A document and its rules. is_hidden: included only by hidden parts."""
+    """A document, and the rules for it.
+
+    is_hidden: True if only parts that are left out include it"""
 
     path: Path
     text: str
@@ -52,7 +57,7 @@ class SourceDocument:
         return [*find_pieces(self.blocks, self.rules)]
 
     def secrets(self) -> list[Secret]:
-        """Return the hidden pieces, all of a hidden document."""
+        """Return the pieces that are left out: of a hidden document, all."""
         pieces = [piece._replace(is_out=True) for piece in self.pieces] if self.is_hidden else self.pieces
         return [Secret(self.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
 
@@ -64,7 +69,9 @@ class SourceDocument:
 def read_documents(
     paths: Iterable[Path], in_memory: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
 ) -> list[SourceDocument]:
-    """Return the non-empty documents, logging unreadable files. in_memory: documents read before."""
+    """Return the documents that are not empty, and report files that cannot be read.
+
+    in_memory: documents that were read before, which are not read again"""
     by_path = {document.file.path: document for document in in_memory}
     documents: list[SourceDocument] = []
     for path in paths:
@@ -100,7 +107,7 @@ def project_texts(project: Project) -> list[str]:
 
 
 def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """Yield the texts that knitting keeps."""
+    """Yield the texts that knitting leaves in."""
     for block in knit(blocks, rules, ListLogger()):
         if isinstance(block, MetadataBlock):
             yield from texts_in(block.content)
@@ -119,7 +126,7 @@ def annotation_texts(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]
             yield from texts_in(node.get(key))
 
 
-# Probable solutions in documents without hidden parts
+# Texts that look like solutions, and may have been forgotten
 
 _WORDS = (
     r"(?:model |sample |muster)?(?:solutions?|answers?|answer key|lösung(?:en)?|antwort(?:en)?|corrigés?|réponses?|"

@@ -1,4 +1,4 @@
-"""All mistakes in a document, and those to correct before publishing, since they would reveal hidden material."""
+"""Find all mistakes in a document, or only those that would publish hidden material."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .document import CheckedDocument, all_types
 from .finding import Finding, report_findings
 from .near_misses import find_near_misses, find_slips
 
-# Questions, messages and edits are ignored due to these
+# Codes of mistakes because of which a question, message or edit is not read
 UNREAD = {"unreadable-block", "no-fence", "no-blank-line", "no-block"}
 
 
@@ -29,7 +29,7 @@ def find_mistakes(
 ) -> list[Finding]:
     """Return the probable mistakes in a document, by line.
 
-    problems: of the parser
+    problems: reported by the parser
     """
     findings = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
     findings += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
@@ -38,7 +38,7 @@ def find_mistakes(
 
 
 def report_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report what may be meant otherwise as warnings, except the problems of the parser."""
+    """Report near misses and ignored questions as warnings, except what the parser itself reports."""
     slips = [slip for slip in find_slips(CheckedDocument(blocks), rules) if not slip.message.startswith(DIV_UNDER_TEXT)]
     report_findings(_without_duplicates(slips), logger, "warning")
 
@@ -67,20 +67,20 @@ PUBLISHED_CODE = (
 )
 _OJS = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{ojs\b", re.M)
 MEANT = (
-    "a word that is meant as it stands: name it under [knit] allowed_words in config.toml, or write knit: true "
-    "in a block before the part"
+    "if a word is right as it is, name it under [knit] allowed_words in config.toml, or write knit: true in a block "
+    "before the part"
 )
 
 
 def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitRules:
-    """Return the rules with the types used in documents."""
+    """Return the rules with the types of material that occur in documents."""
     return replace(rules, types=rules.types | all_types(CheckedDocument(document.blocks) for document in documents))
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
     """Return the messages about mistakes to correct before publishing.
 
-    documents: pairs of displayed name and document
+    documents: each with its name for the messages
     """
     errors: list[str] = []
     near: list[str] = []
@@ -101,7 +101,7 @@ def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
 
 
 def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report mistakes to correct as errors. Unreadable files are skipped."""
+    """Report as errors the mistakes to correct before publishing. Files that cannot be read are skipped."""
     documents = [*read_documents(paths)]
     rules = with_types(rules, documents)
     for line in typo_lines([(str(document.file.path), document) for document in documents], rules):
@@ -109,7 +109,7 @@ def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) ->
 
 
 def read_documents(paths: Iterable[Path]) -> Iterator[MarkdownDocument]:
-    """Yield the readable files."""
+    """Yield the documents that can be read."""
     for path in paths:
         try:
             yield MarkdownDocument(read_markdown(path))

@@ -1,4 +1,4 @@
-"""Passes on files, for commands, the REPL and scripts."""
+"""Run passes on files, for commands and for programs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Bloc
 
 @validated
 def markdown_scan(path: str | Path, save: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
-    """Complete the header (`~title`, `~docid`) and report errors.
+    """Complete the header of a file (`~title`, `~docid`), and report errors.
 
-    save: whether to write the file, or a path to write to. Return the blocks, or None after reporting an error.
+    save: True to write the file, False to write nothing, or the path of an output
+    Return the blocks, or None if an error was reported.
     """
     return run_on_file(Path(path), _scan, save, logger)
 
@@ -51,9 +52,12 @@ def markdown_rag(
     refresh: bool = False,
     logger: LoggerBase | None = None,
 ) -> list[Block] | None:
-    """Complete the header and annotate the sections (see `scan_rag`).
+    """Complete the header of a file, and annotate its sections (see `scan_rag`).
 
-    opts, annotator: by default of header and configuration; save: see `markdown_scan`. Raise ConfigError.
+    opts, annotator: by default those of the header and of the configuration
+    save: see `markdown_scan`
+    refresh: also replace what a model wrote before
+    Return the blocks, or None if an error was reported. Raise ConfigError.
     """
     work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
     return run_on_file(Path(path), work.finish_and_close, save, logger)
@@ -71,9 +75,10 @@ class RagPlan:
 class RagWork:
     """The work of `markdown_rag`.
 
-    changes: replace single options
-    asks: False writes placeholders, to find out whether files would change
-    tallies: by file
+    opts: by default those of the header and of the configuration
+    changes: values of single options, by name, which replace those of `opts`
+    asks: False to write placeholders instead, which shows whether a file would change
+    tallies: what was annotated in each file
     """
 
     models: Models
@@ -132,7 +137,9 @@ class RagWork:
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
-    """Return the work of knitting a file. keep: RAG-only types to include."""
+    """Return the work of knitting a file.
+
+    keep: types of RAG-only material that stay in"""
     from ..check.mistakes import report_mistakes
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
@@ -154,7 +161,9 @@ def convert_work(to: Spelling) -> Work:
 
 
 def clear_annotations(corrected: bool) -> Work:
-    """Return the work of removing annotations."""
+    """Return the work of removing annotations.
+
+    corrected: remove those that the writer has corrected or frozen, too"""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         from ..annotations.removal import Removal
@@ -169,7 +178,7 @@ async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> 
 
 
 def run_on_file(path: Path, work: Work, save: SaveTo, logger: LoggerBase | None) -> list[Block] | None:
-    """Process and save a file; return None after reporting an error."""
+    """Process and save a file. Return its blocks, or None if an error was reported."""
     from ...models.chat import run
 
     logger = logger or ConsoleLogger()
@@ -184,7 +193,7 @@ def run_on_file(path: Path, work: Work, save: SaveTo, logger: LoggerBase | None)
 
 
 def check_save_to(path: Path, save: SaveTo) -> None:
-    """Raise OutputError, before any work, if `save` is no permitted output."""
+    """Raise OutputError, before any work, if `save` is a path that must not be written."""
     if not isinstance(save, bool):
         check_output(Path(save), (), MARKDOWN, may_replace=_same(path, Path(save)))
 
@@ -201,7 +210,7 @@ def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
-    """Read and process a file; see `work_on_file`. Raise OSError, too."""
+    """Read and process a file. Raise OSError, and the errors of `work_on_file`."""
     file = read_markdown(path)
     return file, await work_on_file(file, work, logger)
 
