@@ -81,6 +81,7 @@ def test_every_name_is_on_the_page_and_nothing_else():
     assert sorted(EXAMPLES) == sorted(PUBLIC)
 
 
+@pytest.mark.slow  # reads all modules
 def test_the_page_is_current():
     assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == API.make_page(), "run: python docs/api.py"
 

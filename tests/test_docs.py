@@ -243,6 +243,7 @@ def test_every_page_is_in_the_contents():
     assert {"api.in.md", "example.md"}.isdisjoint(names)
 
 
+@pytest.mark.slow  # pandoc reads all pages
 def test_every_link_leads_somewhere():
     """Links of the pages lead to pages of the site; those of other files, to files and anchors of docs."""
     pages = read_pages(PAGES)

@@ -20,6 +20,7 @@ from tests.effort import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 MINILM = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
+COUNTING = ROOT / "tests/retrieve/counting"  # a model that counts a word
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 NEAR = ("The mean is pulled by extreme values.", "Outliers move the average.", "We went to the beach by bus.")
 
@@ -90,6 +91,15 @@ def test_a_folder_goes_from_the_projects_root_on(own_model, tmp_path):
         embedder = Models().embedder(load_project(path))
         assert embedder.name == "fastembed/./model"
         assert len(embed(embedder, "text")[0]) == 384
+
+
+def test_a_folder_says_how_many_tokens_it_reads_and_which_files_it_has(tmp_path):
+    """Before anything is embedded: vectors of other files are not mixed with those of before."""
+    folder = shutil.copytree(COUNTING, tmp_path / "model")
+    embedder = FastEmbedder(name(folder))
+    assert (embedder.count("how are residuals residuals?"), embedder.window) == (5, 128)
+    (folder / "model.onnx").write_bytes(b"another")
+    assert FastEmbedder(name(folder)).space != embedder.space
 
 
 @pytest.mark.parametrize(
