@@ -7,7 +7,7 @@ raise LmmError or OSError; problems of one document or section go to the logger,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,7 +144,7 @@ async def asearch(
 ) -> list[Passage]:
     """Return the same as `search`, in asynchronous code."""
     from .retrieve.library import Library
-    from .retrieve.ranking.spans import best_spans
+    from .retrieve.ranking.spans import passages_of
     from .retrieve.search import search_spans
     from .settings.models import Models
     from .settings.project import load_project
@@ -152,10 +152,10 @@ async def asearch(
     library = Library(load_project(Path(folder) / "-"), Models(warn=(logger or ConsoleLogger()).warning))
     try:
         async with library.use():
-            spans = best_spans(await search_spans([library], _asked(query), limit, type=type))
+            spans = await search_spans([library], _asked(query), limit, type=type)
     finally:
         await library.close()
-    return [replace(span.passage, score=span.score) for span in spans.values()][:limit]
+    return passages_of(spans)[:limit]
 
 
 def ask(

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..errors import ConfigError, CrawlError, FolderError, StoreError
 from ..files.marked import check_inside, hide_from_git, make_marked, own_place, write_own
-from ..indexing.encoding import describe_differences, is_earlier, is_later
+from ..indexing.encoding import VERSION, describe_differences, version_of
 from ..indexing.passages import SUMMARY, Passage, read_passage
 from ..markdown.files import write_markdown
 from ..models.names import DEFAULT
@@ -52,9 +52,9 @@ def checked_index_name(name: str) -> str:
 
 def why_unlike(name: str, stored: Mapping[str, Any], current: Mapping[str, Any]) -> str:
     """Return a message if an index was made by another version or with other models, else ""."""
-    if is_later(stored):
+    if version_of(stored) > VERSION:
         return f"The index {name!r} was made by a later version of LM markdown. Update this one."
-    if is_earlier(stored):
+    if version_of(stored) < VERSION:
         return f"The index {name!r} was made by an earlier version. Run `lmm md-index` on its folder."
     if differences := describe_differences(stored, current):
         return (

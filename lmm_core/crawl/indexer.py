@@ -19,13 +19,14 @@ from ..files.walk import SUFFIXES, Skipped, WalkedFile
 from ..indexing.collection import project_store
 from ..indexing.encoding import (
     DENSE,
+    VERSION,
     EncodingModel,
     describe_differences,
     encoding_to_qdrantembedding_model,
     has_dense,
-    is_later,
     make_encoder,
     texts_to_encode,
+    version_of,
 )
 from ..indexing.records import read_records, state_of
 from ..indexing.refresh import Refresh
@@ -178,7 +179,7 @@ class _Run:
         self.encoder = make_encoder(self.project, indexer.models, identity_stored or {}, encoding)
         identity = self.encoder.identity()
         if identity_stored is not None and (
-            is_later(identity_stored) or describe_differences(identity_stored, identity)
+            version_of(identity_stored) > VERSION or describe_differences(identity_stored, identity)
         ):
             raise CrawlError(why_unlike(self.name, identity_stored, identity))
         documents = await asyncio.to_thread(self._read, ignore)

@@ -63,22 +63,18 @@ def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) 
     except OSError as error:
         raise CrawlError(f"{root}: {because(error)}") from None
     left_out = frozenset(map(os.path.realpath, without))
-    return _crawl(root, Choice(_is_document, lambda name: name not in NEVER, ignored, left_out))
-
-
-def _is_document(name: str) -> bool:
-    """Return True for a document's name; one like `a.lmm-unmerged.md` holds unmerged text."""
-    return name.lower().endswith(SUFFIXES) and not name.lower().endswith(UNMERGED)
-
-
-def _crawl(root: Path, choice: Choice) -> Iterator[WalkedFile | Skipped]:
-    for entry in walk(root, choice):
+    for entry in walk(root, Choice(_is_document, lambda name: name not in NEVER, ignored, left_out)):
         if isinstance(entry, Link):
             yield Skipped(entry.name, entry.where_to() if entry.leads_nowhere else f"{entry.where_to()}: not followed")
         elif isinstance(entry, WalkedFile) and (problem := name_problem(entry.name)):
             yield Skipped(shown_name(entry.name), problem)
         else:
             yield entry
+
+
+def _is_document(name: str) -> bool:
+    """Return True for a document's name; one like `a.lmm-unmerged.md` holds unmerged text."""
+    return name.lower().endswith(SUFFIXES) and not name.lower().endswith(UNMERGED)
 
 
 # Reading

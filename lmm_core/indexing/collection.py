@@ -26,7 +26,7 @@ from ..models.languages.stemming import language_name
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where, run_in_thread
-from .encoding import Encoder, compare_identity, is_earlier
+from .encoding import VERSION, Encoder, compare_identity, version_of
 from .records import (
     FILES,
     INDEXES,
@@ -191,7 +191,8 @@ def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:
         return None
     encoding, embedding, sparse = (str(identity.get(key) or "") for key in ("encoding", "embedding", "sparse"))
     languages = store.facet(name, "language")
-    return CollectionInfo(name, store.count(name), encoding, embedding, sparse, languages, is_earlier(identity))
+    is_earlier = version_of(identity) < VERSION
+    return CollectionInfo(name, store.count(name), encoding, embedding, sparse, languages, is_earlier)
 
 
 def _describe_collection(info: CollectionInfo) -> str:

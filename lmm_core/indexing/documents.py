@@ -56,7 +56,8 @@ class Encoded:
     """A document ready to store: chunks and the larger texts that contain them.
 
     too_long: chunks that the embedding model truncates
-    system: system message of the header"""
+    system: system message of the header
+    fingerprint: of its file, "" without one"""
 
     docid: str
     source: str
@@ -65,6 +66,7 @@ class Encoded:
     too_long: int = 0
     system: str = ""
     statistics: str = ""
+    fingerprint: str = ""
 
 
 def language_of(blocks: Sequence[Block], usual: str) -> str:

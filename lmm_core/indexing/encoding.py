@@ -201,17 +201,8 @@ class Encoder:
             raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None
 
 
-def is_earlier(identity: Mapping[str, Any]) -> bool:
-    """Return True for the identity of an earlier version."""
-    return _version(identity) < VERSION
-
-
-def is_later(identity: Mapping[str, Any]) -> bool:
-    """Return True for the identity of a later version."""
-    return _version(identity) > VERSION
-
-
-def _version(identity: Mapping[str, Any]) -> int:
+def version_of(identity: Mapping[str, Any]) -> int:
+    """Return the version that made a collection, 0 if unknown."""
     version = identity.get("version")
     return version if isinstance(version, int) else 0
 
@@ -220,7 +211,7 @@ def describe_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) 
     """Return the choices (encoding, models) in which a collection differs, "" for none.
 
     Ignores earlier names of sparse vectors, and a missing encoding."""
-    ignored = {"version", "sparse"} if is_earlier(stored) else {"version"}
+    ignored = {"version", "sparse"} if version_of(stored) < VERSION else {"version"}
     ignored |= set() if stored.get("encoding") else {"encoding"}
     differing = [key for key, value in current.items() if key not in ignored and stored.get(key) != value]
     return "; ".join(f"{key} {stored.get(key) or 'none'}, now {current[key] or 'none'}" for key in differing)
@@ -229,7 +220,7 @@ def describe_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) 
 def compare_identity(name: str, stored: Mapping[str, Any], current: Mapping[str, Any]) -> None:
     """Raise IndexChangedError if a collection has other models, another encoding or version."""
     compare_choices(name, stored, current)
-    if is_earlier(stored):
+    if version_of(stored) < VERSION:
         raise IndexChangedError(
             f"The collection {name!r} was made by an earlier version of LM markdown. Run `lmm index FILES`, which "
             "rebuilds it."
@@ -243,7 +234,7 @@ def compare_choices(name: str, stored: Mapping[str, Any], current: Mapping[str, 
             f"The collection {name!r} was not made by LM markdown, and nothing says what its vectors are. Make one "
             "with `initialize_collection` or `lmm index FILES`, under another name, and upload the texts to it."
         )
-    if is_later(stored):
+    if version_of(stored) > VERSION:
         raise IndexChangedError(
             f"The collection {name!r} was made by a later version of LM markdown. Update this one, name another "
             "collection ([database] collection_name), or rebuild it: lmm index --rebuild"

@@ -177,9 +177,6 @@ class Material:
         docid, _, path = name.rpartition("#")
         return self.sections.get((docid, path)) or self.sections.get((name, ""))
 
-    def section_of(self, passage: Passage) -> Section:
-        return self.sections[passage.key]
-
     def around(self, section: Section) -> tuple[Section | None, Section | None]:
         """Return the previous and next section on the same level, or None."""
         siblings = section.parent.children if section.parent else self.documents
@@ -234,21 +231,16 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
     rows.sort(key=lambda row: (ranks.get(row[0].source, len(ranks)), row[0].source, row[0].docid, row[0].sequence))
     material = Material()
     for passage, paths, anchors in rows:
-        _add(material, passage, paths, anchors)
+        section = _section_for(material, passage, ["", *paths], ["", *anchors])
+        material.passages[passage.id] = passage
+        material.types.update(passage.types)
+        if SUMMARY in passage.types:
+            section.summary = passage.text
+        else:
+            section.passages.append(passage)
+            material.languages.update(filter(None, [passage.language]))
     _give_questions(material)
     return material
-
-
-def _add(material: Material, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> None:
-    """Put a passage into its section. paths, anchors: of the sections around it, outermost first."""
-    section = _section_for(material, passage, ["", *paths], ["", *anchors])
-    material.passages[passage.id] = passage
-    material.types.update(passage.types)
-    if SUMMARY in passage.types:
-        section.summary = passage.text
-        return
-    section.passages.append(passage)
-    material.languages.update(filter(None, [passage.language]))
 
 
 def _give_questions(material: Material) -> None:

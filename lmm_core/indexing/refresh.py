@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ..errors import StoreError
 from ..files.walk import is_inside, name_from
@@ -24,14 +24,15 @@ from ..settings.project import Project
 from ..store.vector_store import Point, VectorStore, is_server
 from .collection import collection_names, make_collections, new_names, put_in_service, remove_unused
 from .encoding import (
+    VERSION,
     Encoder,
     EncodingModel,
     compare_choices,
     compare_identity,
-    is_earlier,
     make_encoder,
     report_long,
     report_unfindable,
+    version_of,
 )
 from .records import (
     BATCH,
@@ -54,8 +55,6 @@ if TYPE_CHECKING:  # loaded only if there are texts to cut
     from ..crawl.reader import WindowReader
     from .chunks import Chunk
     from .documents import Encoded
-
-    Prepared: TypeAlias = tuple[Encoded, str]  # document and file fingerprint
 
 SHOWN = 3  # files named in a message
 
@@ -191,7 +190,7 @@ class Refresh:
         check_docids(docids, self.records, self.project.root)
         await self._begin(docids)
         report_long(self.encoder, document.too_long, self.logger)
-        counts = await self._write([(document, "")])
+        counts = await self._write([document])
         await asyncio.to_thread(write_statistics, self.store, self._collection)
         return counts
 
@@ -223,7 +222,7 @@ class Refresh:
         for collection, identity in identities.items():
             if identity is not None:
                 compare_choices(collection, identity, self._encoders()[collection].identity())
-                self.anew |= is_earlier(identity)
+                self.anew |= version_of(identity) < VERSION
         if not self.anew and None not in identities.values() and self._is_stored():
             return
         if not (self.dry_run or self.anew):
@@ -269,38 +268,38 @@ class Refresh:
         is_same = record is not None and record.fingerprint == self._reader.fingerprint(file, self.encoder)
         return record if is_same else None
 
-    def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Prepared]:
+    def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Encoded]:
         """Yield the documents to write, and report those with invalid headers."""
         for file in documents:
             if (document := self._reader.encode(file, self.encoder, self.logger)) is not None:
                 self._chunks += len(document.chunks)
                 self._without_questions += sum(not chunk.payload.get("questions") for chunk in document.chunks)
-                yield document, self._reader.fingerprint(file, self.encoder)
+                yield replace(document, fingerprint=self._reader.fingerprint(file, self.encoder))
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
         docids = {self._source_of(file.path): self._reader.docid(file) for file in documents}
         return {source: docid for source, docid in docids.items() if docid is not None}
 
-    async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Prepared]]:
+    async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Encoded]]:
         """Yield groups of documents to write together.
 
         With an embedding model, all documents are encoded first, to report how much will be sent. They are then
         embedded and written one by one, so that a failure loses no embeddings."""
         if self.encoder.embedder is not None:
-            prepared = [*self._encode(documents)]
-            report_long(self.encoder, sum(document.too_long for document, _ in prepared), self.logger)
-            await self._report_sent([document for document, _ in prepared])
-            self.progress.expect(sum(len(document.chunks) for document, _ in prepared))
-            for single_document in prepared:
-                yield [single_document]
+            encoded = [*self._encode(documents)]
+            report_long(self.encoder, sum(document.too_long for document in encoded), self.logger)
+            await self._report_sent(encoded)
+            self.progress.expect(sum(len(document.chunks) for document in encoded))
+            for document in encoded:
+                yield [document]
             return
-        group: list[Prepared] = []
+        group: list[Encoded] = []
         count = 0
-        for document, fingerprint in self._encode(documents):
+        for document in self._encode(documents):
             if group and count + len(document.chunks) > BATCH:
                 yield group
                 group, count = [], 0
-            group.append((document, fingerprint))
+            group.append(document)
             count += len(document.chunks)
         if group:
             yield group
@@ -336,11 +335,11 @@ class Refresh:
             await asyncio.to_thread(write_records, self.store, name, self.records.values())
         await asyncio.to_thread(begin_files, self.store, name, begun.values())
 
-    async def _write(self, group: Sequence[Prepared]) -> Counts:
+    async def _write(self, group: Sequence[Encoded]) -> Counts:
         """Write the new points of documents, and record their files as done."""
         database = self.project.database
         store = self.store
-        changes, around = await asyncio.to_thread(self._changes, [document for document, _ in group])
+        changes, around = await asyncio.to_thread(self._changes, group)
         counts = replace(changes.counts, documents=len(group))
         if self.dry_run:
             return counts
@@ -352,8 +351,7 @@ class Refresh:
         embedded(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, database.companion_collection, around_gone)
-        records = [_record(document, fingerprint) for document, fingerprint in group]
-        await asyncio.to_thread(write_records, store, database.collection_name, records)
+        await asyncio.to_thread(write_records, store, database.collection_name, map(_record, group))
         if not is_embedding:
             self.progress.advance(len(group))
         return counts
@@ -419,8 +417,8 @@ def _names(sources: Sequence[str]) -> str:
     return ", ".join(sources[:SHOWN]) + (", …" if len(sources) > SHOWN else "")
 
 
-def _record(document: Encoded, fingerprint: str) -> FileRecord:
+def _record(document: Encoded) -> FileRecord:
     return FileRecord(
-        document.source, document.docid, fingerprint, len(document.chunks), written=time.time(),
+        document.source, document.docid, document.fingerprint, len(document.chunks), written=time.time(),
         system=document.system, statistics=document.statistics,
     )  # fmt: skip

@@ -90,7 +90,7 @@ def build_context(
 def _sections_around(retrieval: Retrieval, passage: Passage, draft: Draft) -> Iterator[list[Span]]:
     """Yield the passages of each small section around a passage, the largest first."""
     sections: list[list[Span]] = []
-    section: Section | None = retrieval.material.section_of(passage)
+    section: Section | None = retrieval.material.sections[passage.key]
     while section is not None:
         inside = (other for under in section.walk() for other in under.passages)  # lazily: sections may be large
         taken = (other for other in inside if other.id == passage.id or fits_type(other, retrieval.type))
@@ -200,7 +200,7 @@ def _follows(passage: Passage, following: Passage, material: Material) -> bool:
     if passage.key != following.key or passage.types != following.types:
         return False
     between = range(passage.sequence + 1, following.sequence)
-    return not between or not any(p.sequence in between for p in material.section_of(passage).passages)
+    return not between or not any(p.sequence in between for p in material.sections[passage.key].passages)
 
 
 def _source(number: int, run: Sequence[Span]) -> CitedSource:

@@ -83,8 +83,7 @@ class Library:
 
     def _leave_at_once(self) -> None:
         self._leave()
-        if not self._users:
-            self.release()
+        self._release_idle()
 
     async def _open_store(self) -> VectorStore:
         opening = asyncio.ensure_future(run_in_thread(project_store, self.project, reads=True))

@@ -201,7 +201,7 @@ def _read(section: Section, material: Material, whole: bool = True, part: int = 
 def _read_passages(passages: Sequence[Passage], material: Material, part: int) -> Result:
     """Return consecutive passages with their place and the first one's section."""
     first, last = passages[0], passages[-1]
-    section = material.section_of(first)
+    section = material.sections[first.key]
     return {
         **({"id": first.id} if len(passages) == 1 else {}),
         **_section_entry(section),
@@ -317,7 +317,7 @@ def find_section(name: str, material: Material) -> Section:
     if section := material.find_section(reference):
         return section
     if passages := find_passages(reference, material):
-        return material.section_of(passages[0])
+        return material.sections[passages[0].key]
     sections = list(material.walk())
     matches = [match for match in sections if printable(match.name) == reference]
     matches = (

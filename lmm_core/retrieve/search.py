@@ -257,11 +257,7 @@ class Candidates:
 
 
 async def find_candidates(
-    library: Library,
-    texts: Sequence[str],
-    limit: int = 20,
-    where: Where | None = None,
-    miss: Callable[[str], None] = lambda why: None,
+    library: Library, texts: Sequence[str], limit: int, where: Where | None, miss: Callable[[str], None]
 ) -> Candidates:
     """Return the best passages for texts, summaries included. Raise StoreError or ModelError.
 

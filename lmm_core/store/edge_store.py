@@ -290,18 +290,14 @@ class EdgeStore(VectorStore):
                         if self._unsettled[name] and self._lock.is_of_folder:
                             self._settle(name, shard)
                         self._forget(name)
-                self._forget_ahead()
+                for name in self._ahead if self._lock.is_of_folder else ():
+                    with suppress(OSError):  # the next run checks begun files again
+                        (self._path(name) / AHEAD).unlink(missing_ok=True)
             finally:
                 self._shards.clear()
                 self._lock.release()
                 if self._copy is not None:
                     self._copy.cleanup()
-
-    def _forget_ahead(self) -> None:
-        """Remove the write-ahead log after a sync."""
-        for name in self._ahead if self._lock.is_of_folder else ():
-            with suppress(OSError):  # the next run checks begun files again
-                (self._path(name) / AHEAD).unlink(missing_ok=True)
 
     @contextmanager
     def _shard(self, name: str, participle: str) -> Iterator[EdgeShard]:

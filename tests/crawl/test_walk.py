@@ -26,7 +26,7 @@ def test_markdown_files_at_any_depth_by_name(tmp_path):
     write(tmp_path, "b.markdown", "a.md", "C.MD", "c/d/e.mdown", "c/d/x.Rmd", "c/f.qmd", "notes.txt", "md", "a.md.bak")
     assert found(tmp_path) == ["C.MD", "a.md", "b.markdown", "c/f.qmd", "c/d/e.mdown", "c/d/x.Rmd"]
     with pytest.raises(CrawlError, match="no such folder"):
-        crawl(tmp_path / "a.md")
+        list(crawl(tmp_path / "a.md"))
 
 
 def test_the_database_is_never_crawled(tmp_path):

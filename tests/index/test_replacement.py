@@ -79,7 +79,7 @@ class Asking:
             try:
                 async with library.use() as lent:
                     await lent.material()
-                    hits = (await find_candidates(lent, [self.word])).words[0]
+                    hits = (await find_candidates(lent, [self.word], 20, None, print)).words[0]
                 assert any(self.word in one.text for one in hits), hits
                 self.answers += 1
                 return

@@ -57,7 +57,7 @@ def test_every_passage_is_in_one_section_of_a_tree_however_a_store_gives_the_poi
     own = [passage.id for section in made.walk() for passage in section.passages]
     assert sorted(own) == sorted(ident for ident, one in made.passages.items() if SUMMARY not in one.types)
     for passage in made.passages.values():
-        section = made.section_of(passage)
+        section = made.sections[passage.key]
         assert (section.docid, section.path, section.titles) == (passage.docid, passage.path, passage.titles)
         assert section.line_start <= passage.line_start <= passage.line_end <= section.line_end
     for section in made.walk():

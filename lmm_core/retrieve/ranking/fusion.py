@@ -26,7 +26,7 @@ def _credited(passage: Passage, material: Material, summaries: bool) -> Iterator
     if summaries or SUMMARY not in passage.types:
         yield passage, 1.0
         return
-    under = next((section.passages for section in material.section_of(passage).walk() if section.passages), [])
+    under = next((section.passages for section in material.sections[passage.key].walk() if section.passages), [])
     yield from ((below, UNDER_SUMMARY) for below in under)
 
 

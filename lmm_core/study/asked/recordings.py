@@ -94,14 +94,12 @@ def found_sections(turn: RecordedTurn) -> dict[str, float]:
 
 def export_lines(turns: Iterable[RecordedTurn]) -> str:
     """Return one line of JSON per turn, starting with question and answering section."""
-
-    def line(turn: RecordedTurn) -> str:
+    lines = []
+    for turn in turns:
         data = asdict(turn)
-        return json.dumps(
-            {"question": data.pop("question"), "section": answering_section(turn), **data}, ensure_ascii=False
-        )
-
-    return "".join(f"{line(turn)}\n" for turn in turns)
+        first = {"question": data.pop("question"), "section": answering_section(turn)}
+        lines.append(json.dumps(first | data, ensure_ascii=False) + "\n")
+    return "".join(lines)
 
 
 # Recordings
