@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,14 +128,6 @@ def texts_in(value: Any) -> list[str]:
     """Return the distinct texts in a payload value, sorted."""
     values = value if isinstance(value, list) else [value]
     return sorted({text for text in values if isinstance(text, str)})
-
-
-def give_back_memory() -> None:
-    """Return freed memory to the system; glibc would keep it."""
-    import ctypes
-
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        trim(0)
 
 
 @contextmanager

@@ -31,7 +31,6 @@ from .edge_engine import (
     edge_config,
     edge_point,
     engine_errors,
-    give_back_memory,
     index_payload,
     payload_size,
     point_size,
@@ -232,7 +231,6 @@ class EdgeStore(VectorStore):
         if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
             self._settle(name, shard)
             shard.flush()  # frees the rebuilt segment and the log
-            give_back_memory()
             self._unsettled[name] = 0
 
     def _settle(self, name: str, shard: EdgeShard) -> None:
