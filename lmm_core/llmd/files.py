@@ -16,6 +16,7 @@ from ..files.names import DEVICES
 from ..files.outputs import is_same_file
 from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
+from ..logging import visible
 
 OWN = {".git": "git", "git~1": "git", ".lmm": "lmm", "lmm~1": "lmm"}
 
@@ -68,7 +69,7 @@ class Files:
     def locate(self, path: str) -> Path:
         """Return a file's resolved path. Raise LlmdError with the reason if the document may not access it."""
         if problem := name_problem(path):
-            raise LlmdError(f"{shown_path(path)}: {problem}")
+            raise LlmdError(f"{visible(path)}: {problem}")
         try:
             place = Path(os.path.realpath(self.root / path))
         except UnicodeEncodeError:
@@ -131,11 +132,6 @@ def _kind_problem(place: Path, real: Path) -> str:
     if stat.S_ISDIR(mode):
         return "this is a folder"
     return "" if stat.S_ISREG(mode) else "this is not a regular file"
-
-
-def shown_path(path: str) -> str:
-    """Return a path with invisible characters escaped, for a message."""
-    return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
 
 
 def read_bytes(place: Path) -> bytes | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
@@ -12,8 +11,6 @@ from ..errors import StoreError
 from ..files.names import name_problem
 from ..models.embedders.embedder import Sparse
 from .vector_store import Point, Vector, VectorSpec
-
-_WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 
 
 def checked_name(name: str) -> str:
@@ -25,8 +22,6 @@ def checked_name(name: str) -> str:
 
 def checked_id(text: str) -> str:
     """Return a point's id as Qdrant writes it. Raise StoreError if it is not a UUID."""
-    if isinstance(text, str) and _WRITTEN(text):
-        return text
     try:
         return str(UUID(text))
     except (ValueError, AttributeError, TypeError):
