@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .blocks import (
     BOM,
@@ -40,21 +40,21 @@ def parts_by_line(text: str) -> Iterator[tuple[int, Part, str]]:
         yield text.count("\n", 0, part.start), part, _QUOTED.sub("", text[part.start : part.end])
 
 
-def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
+def find_cuts(text: str, goes: Goes, *, is_container: bool = False) -> list[Cut]:
     """Return the ranges to remove from a text, sorted and disjoint.
 
     goes: predicate for a div or a metadata scope
-    container: the text is a container's content
+    is_container: the text is a container's content
     """
-    return find_parts_and_cuts(text, goes, container)[1]
+    return find_parts_and_cuts(text, goes, is_container=is_container)[1]
 
 
-def find_parts_and_cuts(text: str, goes: Goes, container: bool = False) -> tuple[list[Part], list[Cut]]:
+def find_parts_and_cuts(text: str, goes: Goes, *, is_container: bool = False) -> tuple[list[Part], list[Cut]]:
     """Return parts (none nested in a cut) and cuts."""
     if not has_marks(text):
         return [], []
     explorer = Explorer(text, goes)
-    explorer.explore(container)
+    explorer.explore(is_container=is_container)
     cuts: list[Cut] = []
     for cut in sorted(explorer.cuts, key=lambda cut: (cut.start, -cut.end)):
         if not cuts or cut.start >= cuts[-1].end:
@@ -71,7 +71,7 @@ def cut(text: str, goes: Goes) -> Iterator[tuple[int, int]]:
         yield cut_range.start, cut_range.end
 
 
-def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
+def without(text: str, cuts: Iterable[tuple[int, int]], *, lines: bool = False) -> str:
     """Return a text without some ranges; `lines` keeps their line ends."""
     pieces, at = [], 0
     for start, end in cuts:
@@ -110,6 +110,18 @@ class Part:
 Goes = Callable[[Part], bool | None]
 
 
+class ViewRange(NamedTuple):
+    """A range of a view's text."""
+
+    view: View
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.view.text[self.start : self.end]
+
+
 @dataclass(slots=True)
 class Cut:
     """A range to remove: `text[start:end]`, on `line` (from 0).
@@ -118,7 +130,7 @@ class Cut:
     own: its text without surrounding marks
     content: the div's content in `own`
     is_unclosed: so it is removed with the rest of its container
-    table: removed because of a cell
+    is_table: removed because of a cell
     """
 
     start: int
@@ -128,7 +140,7 @@ class Cut:
     own: str = ""
     content: tuple[int, int] = (0, 0)
     is_unclosed: bool = False
-    table: bool = False
+    is_table: bool = False
     depth: int = 0
 
 
@@ -153,11 +165,11 @@ class Explorer:
         self.todo: list[View] = []
         self.starts: list[int] = []
 
-    def explore(self, container: bool = False) -> None:
+    def explore(self, *, is_container: bool) -> None:
         """Find all parts and cuts."""
         view = View.of_text(self.text)
         self.starts = [line.at for line in view.lines]
-        if container:
+        if is_container:
             self._blocks(view)
         else:
             self._scan(view, 0, len(view.lines))
@@ -171,7 +183,7 @@ class Explorer:
         if self.budget >= 0:
             self.todo.append(view)
         elif part := next(self._marks(view.text.split("\n")), None):
-            self._take(view, 0, len(view.text), part)
+            self._take(ViewRange(view, 0, len(view.text)), part)
 
     def _blocks(self, view: View) -> None:
         blocks = [_inner(block) for block in parse_markdown_text(view.text)]
@@ -187,19 +199,20 @@ class Explorer:
             own_block = node_block(node)
             if own_block is None:
                 continue
-            start, end = starts[id(own_block)], starts[id(own_block)] + len(own_block.source)
+            place = ViewRange(view, starts[id(own_block)], starts[id(own_block)] + len(own_block.source))
             if isinstance(own_block, ErrorBlock):
-                self._part(view, start, end, error=own_block.message)
-                self._take(view, start, end, None)
+                self._part(place, error=own_block.message)
+                self._take(place, None)
             elif part := decided[id(node)]:
-                self._take(view, start, end, part)
-            elif isinstance(own_block, TextBlock) and self._scan_block(view, start, end) == line_count:
+                self._take(place, part)
+            elif isinstance(own_block, TextBlock) and self._scan_block(place) == line_count:
                 return
 
     def _metadata(self, view: View, block: MetadataBlock, start: int) -> Part:
         attributes = div_attributes(block.source.lstrip()) if block.spelling == "div" else Attributes()
-        part = self._part(view, start, start + len(block.source), attributes, block.content, spelling=block.spelling)
-        self._take(view, start, start + len(block.source), None)
+        place = ViewRange(view, start, start + len(block.source))
+        part = self._part(place, attributes, block.content, spelling=block.spelling)
+        self._take(place, None)
         return part
 
     def _decide(self, node: Node, metadata_parts: list[Part], decided: dict[int, Part | None]) -> Part | None:
@@ -214,27 +227,24 @@ class Explorer:
 
     def _part(
         self,
-        view: View,
-        start: int,
-        end: int,
+        place: ViewRange,
         attributes: Attributes | None = None,
         metadata: dict[str, Any] | None = None,
         error: str = "",
         spelling: Spelling | None = None,
     ) -> Part:
-        text = view.text[start:end]
-        end = start + len(text.rstrip(" \t\r\n"))
-        start += (
-            text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1
-        )  # a container's first block includes leading blank lines
+        view, text = place.view, place.text
+        end = place.start + len(text.rstrip(" \t\r\n"))
+        # a container's first block includes leading blank lines
+        start = place.start + text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1
         part = Part(view.outer(start), view.outer_end(end), attributes or Attributes(), metadata, error, spelling)
         self.parts.append(part)
         return part
 
-    def _scan_block(self, view: View, start: int, end: int) -> int:
-        if not has_marks(view.text[start:end]):
+    def _scan_block(self, place: ViewRange) -> int:
+        if not has_marks(place.text):
             return 0
-        return self._scan(view, view.number(start), view.number(end - 1) + 1)
+        return self._scan(place.view, place.view.number(place.start), place.view.number(place.end - 1) + 1)
 
     def _scan(self, view: View, at: int, stop: int) -> int:
         """Process lines; return the first line not processed."""
@@ -255,7 +265,7 @@ class Explorer:
             return at + 1, True  # indented code
         if (end := self._region(view, text, pos)) is not None:
             if free and COMMENT_OPEN.match(text):
-                self._is_metadata(view, pos, end, Attributes())
+                self._is_metadata(ViewRange(view, pos, end), Attributes())
             return view.number(end - 1) + 1, True
         if free and _CELLS.match(text):
             return self._grid(view, at), True
@@ -281,23 +291,24 @@ class Explorer:
         end = view.regions.div_end(pos)
         if end is None:
             return self._unclosed(view, at, pos, view.starts[at + 1], attributes)
-        if "lmm" in attributes.classes and self._is_metadata(view, pos, end, attributes):
+        place = ViewRange(view, pos, end)
+        if "lmm" in attributes.classes and self._is_metadata(place, attributes):
             return view.number(end - 1) + 1, True
-        part = self._part(view, pos, end, attributes)
+        part = self._part(place, attributes)
         content = view.starts[at + 1], view.starts[view.number(end - 1)]
         if self.goes(part):
-            self._take(view, pos, end, part, content=content)
+            self._take(place, part, content)
         elif content[0] < content[1]:
             self._look_into(view.part(*content))
         return view.number(end - 1) + 1, True
 
-    def _is_metadata(self, view: View, start: int, end: int, attributes: Attributes) -> bool:
-        block = parse_markdown_text(view.text[start:end])[0]
+    def _is_metadata(self, place: ViewRange, attributes: Attributes) -> bool:
+        block = parse_markdown_text(place.text)[0]
         if isinstance(block, MetadataBlock):
-            self._metadata(view, block, start)
+            self._metadata(place.view, block, place.start)
         elif isinstance(block, ErrorBlock):
-            self._part(view, start, end, attributes, error=block.message)
-            self._take(view, start, end, None)
+            self._part(place, attributes, error=block.message)
+            self._take(place, None)
         else:
             return False
         return True
@@ -310,7 +321,7 @@ class Explorer:
         part = Part(view.outer(start), view.outer_end(stop), attributes)
         if not self.goes(part):
             return at + 1, True
-        self._take(view, start, stop, part, content=(content_start, stop), is_unclosed=True)
+        self._take(ViewRange(view, start, stop), part, (content_start, stop), is_unclosed=True)
         return len(view.lines), True
 
     def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
@@ -328,12 +339,12 @@ class Explorer:
 
     def _element(self, view: View, tag: Tag, close: int, end: int) -> tuple[int, bool]:
         if tag.name in _HTML_DIVS:
-            part = self._part(view, tag.start, end, _html_attributes(tag.attributes))
+            part = self._part(ViewRange(view, tag.start, end), _html_attributes(tag.attributes))
             if self.goes(part):
                 line = view.number(end - 1)
                 remainder = view.text[end : view.starts[line + 1]]
                 end += len(remainder) if not remainder.strip() else 0
-                self._take(view, tag.start, end, part, content=(tag.content_start, close))
+                self._take(ViewRange(view, tag.start, end), part, (tag.content_start, close))
                 self._look_into_rest(view, end)
                 return line + 1, True
         if tag.content_start < close:
@@ -353,7 +364,7 @@ class Explorer:
             end += 1
         cells = (cell for line in view.lines[at:end] for cell in line.text.split("|"))
         if part := next(self._marks(cells), None):
-            self._take(view, view.starts[at], view.starts[end], part, table=True)
+            self._take(ViewRange(view, view.starts[at], view.starts[end]), part, is_table=True)
         return end
 
     def _marks(self, lines: Any) -> Iterator[Part]:
@@ -376,16 +387,15 @@ class Explorer:
 
     def _take(
         self,
-        view: View,
-        start: int,
-        end: int,
+        place: ViewRange,
         part: Part | None,
         content: tuple[int, int] | None = None,
+        *,
         is_unclosed: bool = False,
-        table: bool = False,
+        is_table: bool = False,
     ) -> None:
         """Record a cut, extended to whole lines and redundant blank lines."""
-        own = view.text[start:end]
+        (view, start, end), own = place, place.text
         text_end = start + len(own.rstrip(" \t\r\n"))
         line_end = view.starts[view.number(text_end - 1) + 1] if text_end > start else end
         after = end if view.text[text_end:line_end].strip() else line_end
@@ -396,7 +406,7 @@ class Explorer:
             stop = view.outer_end(_skip_blank(view.text, start, after))
         low, high = content or (start, end)
         line, content = bisect_right(self.starts, outer) - 1, (low - start, high - start)
-        self.cuts.append(Cut(outer, stop, line, part, own, content, is_unclosed, table, view.depth))
+        self.cuts.append(Cut(outer, stop, line, part, own, content, is_unclosed, is_table, view.depth))
 
 
 def _inner(block: Block) -> Block:

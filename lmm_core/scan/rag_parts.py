@@ -104,7 +104,7 @@ def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
         return
     line = first + cut.line
     low, high = cut.content
-    inner = find_cuts(cut.own[low:high], _is_separate(rules), True) if depth else []
+    inner = find_cuts(cut.own[low:high], _is_separate(rules), is_container=True) if depth else []
     for nested in inner:
         nested.start, nested.end = nested.start + low, nested.end + low
     properties, type = cut.part.metadata, None

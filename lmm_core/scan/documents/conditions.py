@@ -43,7 +43,7 @@ class PageConditions:
         """Return the part of a text block's source that the page shows."""
         if "content-" in source:
             hidden = [(cut.start, cut.end) for cut in find_cuts(source, self._hides_div) if cut.part is not None]
-            source = without(source, hidden, self.lines)
+            source = without(source, hidden, lines=self.lines)
         pieces = (
             self._visible_code(piece) if is_code else self._visible_prose(piece)
             for is_code, piece in split_fences(source)
