@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -40,6 +40,7 @@ class MachineFinding:
 
     what: str
     found: str
+    _: KW_ONLY
     ok: bool = True
     optional: bool = False
     advice: str = ""
@@ -90,20 +91,27 @@ def _quarto(root: Path) -> list[MachineFinding]:
     if project_file(root) is None:
         return []
     optional = shutil.which("quarto") is None
-    return [MachineFinding(part.name, part.result, part.ok, optional, part.paste) for part in check_project(root)]
+    return [
+        MachineFinding(part.name, part.result, ok=part.ok, optional=optional, advice=part.paste)
+        for part in check_project(root)
+    ]
 
 
 def _index(project: Project, online: bool) -> MachineFinding:
     """Check the index; a server is only contacted with `online`."""
     if project.storage.url and not online:
         address = shown_address(project.storage.url)
-        return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
+        return MachineFinding(
+            "index", f"{address}: not asked", ok=False, optional=True, advice="`lmm index --info` asks the server"
+        )
     try:
         info = index_info(project)
     except StoreError as error:
         return MachineFinding("index", str(error), ok=False)
     if not info.collections:
-        return MachineFinding("index", "nothing is indexed yet", False, True, "`lmm index FILES` makes an index")
+        return MachineFinding(
+            "index", "nothing is indexed yet", ok=False, optional=True, advice="`lmm index FILES` makes an index"
+        )
     return MachineFinding("index", info.summary())
 
 
@@ -113,7 +121,9 @@ def _try_models(names: Mapping[str, ModelName], project: Project) -> list[Machin
         if name.source not in (STAND_IN, FASTEMBED) and name != NO_MODEL:
             roles.setdefault((name, role == "embedding"), []).append(role)
     if not roles:
-        return [MachineFinding("online", "no model on a server is configured, so none was asked", False, True)]
+        return [
+            MachineFinding("online", "no model on a server is configured, so none was asked", ok=False, optional=True)
+        ]
     sources, limits = known_sources(project.sources), ModelOptions(timeout=SECONDS_ONLINE)
 
     async def ask_all() -> list[MachineFinding]:
@@ -198,9 +208,13 @@ def _pandoc() -> MachineFinding:
     path = shutil.which("pandoc")
     if path is None and packaged_pandoc():
         result = "not on PATH; `lmm pandoc` runs the one that came with lmm"
-        return MachineFinding("pandoc", result, False, True, "`lmm doctor --link` puts it beside lmm")
+        return MachineFinding(
+            "pandoc", result, ok=False, optional=True, advice="`lmm doctor --link` puts it beside lmm"
+        )
     if path is None:
-        return MachineFinding("pandoc", "missing", False, advice=f"install it (pandoc.org), or run: {pandoc_command()}")
+        return MachineFinding(
+            "pandoc", "missing", ok=False, advice=f"install it (pandoc.org), or run: {pandoc_command()}"
+        )
     version = _version(path)
     if version == (0,):
         return MachineFinding("pandoc", f"{path} does not run", ok=False, advice="install it again (pandoc.org)")
@@ -230,10 +244,10 @@ def _filters() -> MachineFinding:
     folders = os.pathsep.join(map(str, program_folders()))
     if missing := [name for name in FILTERS if not shutil.which(name, path=folders)]:
         advice = f"install lmm again: {install_command()}"
-        return MachineFinding("filters", f"{', '.join(missing)} missing", False, advice=advice)
+        return MachineFinding("filters", f"{', '.join(missing)} missing", ok=False, advice=advice)
     command = "pipx ensurepath" if in_pipx() else path_command(program_folders()[0])
     advice = f"pandoc itself looks for them on PATH: {command}"
-    return MachineFinding("filters", "not on PATH; `lmm pandoc` finds them", False, True, advice)
+    return MachineFinding("filters", "not on PATH; `lmm pandoc` finds them", ok=False, optional=True, advice=advice)
 
 
 def _yaml() -> MachineFinding:

@@ -102,7 +102,7 @@ def cost(models: Models | None, began: float) -> str:
 class ProgressBar(Progress):
     """A progress bar on a terminal's standard error, shown if work takes longer than a second."""
 
-    def __init__(self, quiet: bool, label: str = "sections") -> None:
+    def __init__(self, label: str = "sections", *, quiet: bool = False) -> None:
         self.label = label
         self.shown = not quiet and sys.stderr.isatty()
         self.count = self.done = 0

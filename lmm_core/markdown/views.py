@@ -211,7 +211,7 @@ def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
         elif bare.startswith(("```", "~~~")):
             fence = bare[:3]
         elif before and _ITEM.match(line.text) and not _ITEM.match(before) and not _RULE.match(line.text):
-            yield ViewLine(GAP, line.at, line.whole_start, True)
+            yield ViewLine(GAP, line.at, line.whole_start, is_gap=True)
         before = line.text if bare else ""
         yield line
 

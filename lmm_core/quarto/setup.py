@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -83,21 +83,19 @@ class ProjectFinding:
     paste: lines for the user to paste; a program would lose the comments in `_quarto.yml`"""
 
     name: str
-    ok: bool
     result: str
     paste: str = ""
+    ok: bool = field(default=False, kw_only=True)
 
 
 def check_project(folder: Path) -> list[ProjectFinding]:
     """Return the results of all checks of a Quarto project."""
     if project_file(folder) is None:
-        return [
-            ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm init --quarto")
-        ]
+        return [ProjectFinding("_quarto.yml", f"There is none in {folder}. To write one, run: lmm init --quarto")]
     try:
         settings = read_project(folder)
     except QuartoError as error:
-        return [ProjectFinding("_quarto.yml", False, str(error))]
+        return [ProjectFinding("_quarto.yml", str(error))]
     return [
         _check_extension(folder),
         _check_filters(settings),
@@ -109,23 +107,23 @@ def check_project(folder: Path) -> list[ProjectFinding]:
 def _check_extension(folder: Path) -> ProjectFinding:
     extension = installed_extension(folder)
     if extension is None:
-        return ProjectFinding("extension", False, "It is not in _extensions/. To copy it there, run: lmm init")
+        return ProjectFinding("extension", "It is not in _extensions/. To copy it there, run: lmm init")
     try:
         version = str(read_yaml(extension / "_extension.yml").get("version"))
     except QuartoError as error:
-        return ProjectFinding("extension", False, str(error))
+        return ProjectFinding("extension", str(error))
     if version == __version__:
-        return ProjectFinding("extension", True, version)
+        return ProjectFinding("extension", version, ok=True)
     mend = f"Remove {extension.relative_to(folder)}, then run: lmm init"
-    return ProjectFinding("extension", False, f"It has version {version}, but lmm has {__version__}.", mend)
+    return ProjectFinding("extension", f"It has version {version}, but lmm has {__version__}.", mend)
 
 
 def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
     problem = filter_problem(settings)
     if not problem:
-        return ProjectFinding("filters", True, EXTENSION)
+        return ProjectFinding("filters", EXTENSION, ok=True)
     lines = ["filters:", *map(_as_line, [EXTENSION, *as_list(settings.get("filters"))])]
-    return ProjectFinding("filters", False, problem, "\n".join(lines))
+    return ProjectFinding("filters", problem, "\n".join(lines))
 
 
 def _as_line(entry: Any) -> str:
@@ -138,9 +136,9 @@ def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
     try:
         read_options(options, RenderOptions(), "")
     except RenderError as error:
-        yield from (ProjectFinding("options", False, line.removeprefix(": ")) for line in str(error).split("\n"))
+        yield from (ProjectFinding("options", line.removeprefix(": ")) for line in str(error).split("\n"))
     else:
-        yield ProjectFinding("options", True, ", ".join(map(str, options or ())) or "none")
+        yield ProjectFinding("options", ", ".join(map(str, options or ())) or "none", ok=True)
 
 
 def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
@@ -161,6 +159,6 @@ def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
     problems += find_native(documents)
     for problem in problems:
         sentence, is_command, command = problem.partition(" run: ")
-        yield ProjectFinding("spelling", False, f"{sentence} run:" if is_command else sentence, command)
+        yield ProjectFinding("spelling", f"{sentence} run:" if is_command else sentence, command)
     if not problems:
-        yield ProjectFinding("spelling", True, "no native blocks")
+        yield ProjectFinding("spelling", "no native blocks", ok=True)

@@ -45,15 +45,15 @@ def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: Logge
 
     Old metadata moves to the same headings and paragraphs.
     """
-    return _decide(blocks, line, True, logger or ConsoleLogger())
+    return _decide(blocks, line, logger or ConsoleLogger(), accept=True)
 
 
 def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
     """Return the document with the old texts, byte for byte."""
-    return _decide(blocks, line, False, logger or ConsoleLogger())
+    return _decide(blocks, line, logger or ConsoleLogger(), accept=False)
 
 
-def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: LoggerBase) -> Decision:
+def _decide(blocks: Sequence[Block], line: int | None, logger: LoggerBase, *, accept: bool) -> Decision:
     if report_broken_edits(blocks, logger):
         return Decision(list(blocks))
     decided: list[Block] = []

@@ -46,14 +46,16 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
     """Yield the pieces in order, preceded by metadata values."""
     for block in blocks:
         if read_edit(block) is not None:
-            yield SourcePiece(block.line, block.source, True, True)  # the new text, since the notes show the old one
+            yield SourcePiece(
+                block.line, block.source, is_out=True, is_metadata=True
+            )  # the new text, since the notes show the old one
         elif isinstance(block, MetadataBlock):
-            yield from (SourcePiece(block.line, text, True, True) for text in _values(block))
+            yield from (SourcePiece(block.line, text, is_out=True, is_metadata=True) for text in _values(block))
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
     for node, is_out in verdicts(tree, rules) if tree is not None else ():
         text = node_block(node)
         if isinstance(text, ErrorBlock):
-            yield SourcePiece(text.line, text.source, True)
+            yield SourcePiece(text.line, text.source, is_out=True)
         elif isinstance(text, HeadingBlock):
             yield SourcePiece(text.line, text.source, is_out, is_heading=True)
         elif isinstance(text, TextBlock):
@@ -66,25 +68,25 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
     parts = find_parts(source)
     metadata = [(part.start, part.end) for part in parts if part.metadata is not None]
 
-    def piece(start: int, end: int, out: bool) -> SourcePiece:
+    def piece(start: int, end: int, *, is_out: bool) -> SourcePiece:
         text = source[start:end]
         line = first + source.count("\n", 0, start) + count_lead(text)
         inside = [(max(begin, start) - start, min(stop, end) - start) for begin, stop in metadata]
-        return SourcePiece(line, without(text, [cut for cut in inside if cut[0] < cut[1]]), out)
+        return SourcePiece(line, without(text, [cut for cut in inside if cut[0] < cut[1]]), is_out)
 
     at = 0
     cuts = [] if is_out else [(cut.start, cut.end) for cut in parts_and_cuts(source, rules)[1]]
     for start, end in [(0, len(source))] if is_out else cuts:
         if start > at:
-            yield piece(at, start, False)
-        yield piece(start, end, True)
+            yield piece(at, start, is_out=False)
+        yield piece(start, end, is_out=True)
         at = end
     if at < len(source):
-        yield piece(at, len(source), False)
+        yield piece(at, len(source), is_out=False)
     for part in parts:
         line = first + source.count("\n", 0, part.start)
         for text in _prose(part.metadata or {}):
-            yield SourcePiece(line, text, True, True)
+            yield SourcePiece(line, text, is_out=True, is_metadata=True)
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:

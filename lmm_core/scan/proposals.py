@@ -98,7 +98,9 @@ def _section_at(line: int, sections: dict[int, HeadingNode], logger: LoggerBase)
 
 def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: str) -> MetadataBlock:
     marks = list(dict.fromkeys(question_mark(question) for edit in edits for question in edit.questions))
-    body = "".join(_entry(edit.request, newline) for edit in edits) + dump_entry(ASKED_KEY, marks, True, newline)
+    body = "".join(_entry(edit.request, newline) for edit in edits) + dump_entry(
+        ASKED_KEY, marks, flow=True, newline=newline
+    )
     block = make_block(body, spelling, newline)
     texts = [message.text.replace("\r\n", "\n") for message in block.messages]
     if texts != [edit.request for edit in edits] or block.content != {ASKED_KEY: marks}:

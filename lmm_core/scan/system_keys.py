@@ -91,7 +91,10 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
         return
     if not node.metadata:
         closed = spelling == "comment"
-        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline, closed) for key, value in entries.items())
+        body = "".join(
+            dump_entry(key, value, flow=key in FLOW_KEYS, newline=newline, closed=closed)
+            for key, value in entries.items()
+        )
         node.metadata = [make_block(body, spelling, newline, header=isinstance(node, HeaderNode))]
         return
     nearest = node.metadata[-1]

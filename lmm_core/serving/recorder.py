@@ -158,5 +158,5 @@ def recorded_sources(retrieval: Retrieval, answer: Answer | None = None) -> tupl
                 RecordedSource(address, tuple(ranked.section.titles), rank, round(ranked.score, 4), is_cited)
             )
     after = len(retrieval.sections) + 1  # found by a tool of the model
-    more = [RecordedSource(address, tuple(titles), after, 0.0, True) for address, titles in cited.items()]
+    more = [RecordedSource(address, tuple(titles), after, 0.0, cited=True) for address, titles in cited.items()]
     return (*sources, *more)

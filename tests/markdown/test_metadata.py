@@ -119,7 +119,7 @@ def test_deleting_a_key_removes_its_lines_alone(made, key):
 
 @given(values, st.booleans())
 def test_what_is_written_is_read_again(value, flow):
-    assert content(dump_entry("key", value, flow)) == {"key": value}
+    assert content(dump_entry("key", value, flow=flow)) == {"key": value}
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
         opened = open_course(folder, output, logger, use_quarto=not no_quarto)
     except LmmError as error:
         raise click.UsageError(str(error)) from None
-    opened.progress = ProgressBar(as_json, "pages")
+    opened.progress = ProgressBar("pages", quiet=as_json)
     opened.annotate = steps is not None and "annotate" in chosen
     results = _run_steps(opened, chosen)
     if as_json:

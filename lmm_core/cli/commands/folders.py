@@ -46,7 +46,7 @@ def md_index(
     async def work() -> Indexed:
         database = database_at(project, db_root)
         try:
-            with ProgressBar(quiet) as bar:
+            with ProgressBar(quiet=quiet) as bar:
                 indexer = FolderIndexer(database, models, bar, logger)
                 return await indexer.index(root, name, description, ignore)
         finally:

@@ -79,7 +79,7 @@ def index(
 
     async def work() -> Counts:
         async with open_index(project, models) as store:
-            with ProgressBar(quiet, "index") as bar:
+            with ProgressBar("index", quiet=quiet) as bar:
                 refresh = Refresh(
                     project, store, models, annotate=annotate, dry_run=dry_run, logger=logger, progress=bar,
                     is_left_out=finder.left_out_finder(paths), rebuild=rebuild,

@@ -58,7 +58,7 @@ def rag(
         files = SavedFiles(writing.paths, writing.finder)
         at_every_save(files, lambda saved: _annotate(saved, replace(work, models=asking.models()), files, quiet))
         return
-    with ProgressBar(quiet) as work.progress:
+    with ProgressBar(quiet=quiet) as work.progress:
         rewrite(writing, work.finish, "annotated", quiet, work.models, work.tallies)
 
 

@@ -47,7 +47,7 @@ class _Dumper(yaml.SafeDumper):
     is_closed = False
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
+        super().increase_indent(flow, indentless=False)
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
@@ -249,7 +249,7 @@ def _yaml_value(source: str) -> Any:
         return ...
 
 
-def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n", closed: bool = False) -> str:
+def dump_entry(key: str, value: Value, *, flow: bool = False, newline: str = "\n", closed: bool = False) -> str:
     """Return `key: value` as YAML.
 
     flow: write it on one line
@@ -265,11 +265,11 @@ def _dump_entry(key: str, value: Value, flow: bool, dumper: type[_Dumper]) -> st
     if isinstance(value, str) and _literal(value) and not (dumper.is_closed and CLOSED in f"{key}{value}"):
         return _dump_literal(key, value)
     if flow:
-        return f"{_dump(key, True, dumper)}: {_dump(value, True, dumper)}\n"
-    return _dump({key: value}, False, dumper) + "\n"
+        return f"{_dump(key, dumper, flow=True)}: {_dump(value, dumper, flow=True)}\n"
+    return _dump({key: value}, dumper, flow=False) + "\n"
 
 
-def _dump(value: Value, flow: bool, dumper: type[_Dumper] = _Dumper) -> str:
+def _dump(value: Value, dumper: type[_Dumper], *, flow: bool) -> str:
     dumped: str = yaml.dump(
         [value] if flow else value,
         Dumper=dumper, sort_keys=False, allow_unicode=True, width=1 << 30 if flow else WIDTH, default_flow_style=flow,
@@ -295,7 +295,7 @@ def _dump_literal(key: str, value: str) -> str:
     text = value.rstrip("\n")
     ends = len(value) - len(text)
     chomp = {0: "-", 1: ""}.get(ends, "+")
-    name = _dump(key, True)
+    name = _dump(key, _Dumper, flow=True)
     lines = [f"  {line}" if line else "" for line in text.split("\n")] + [""] * max(ends - 1, 0)
     return "\n".join([f"{name}: |{chomp}", *lines]) + "\n"
 
@@ -320,7 +320,9 @@ def edit_metadata(
     spans = key_spans(body)
     indent = min((span[2] for span in spans.values()), default=0)
     entries = {
-        key: "" if value is DELETED else _indented(dump_entry(key, value, key in flow, newline, closed), indent)
+        key: ""
+        if value is DELETED
+        else _indented(dump_entry(key, value, flow=key in flow, newline=newline, closed=closed), indent)
         for key, value in changes.items()
     }
     edits = [(*spans[key][:2], entry) for key, entry in entries.items() if key in spans]

@@ -131,7 +131,7 @@ class OpenAIChat:
         """Return the reply, retrying without refused parameters."""
         import openai
 
-        body = self._body(request, self._schemas, limited)
+        body = self._body(request, with_schema=self._schemas, limited=limited)
         try:
             return await self._send(request, body, show)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
@@ -151,7 +151,7 @@ class OpenAIChat:
         except openai.APIError as error:
             raise self._explain(error) from None
         try:  # the server may not support schemas; the prompt requests JSON, too
-            reply = await self._send(request, self._body(request, False, limited), show)
+            reply = await self._send(request, self._body(request, with_schema=False, limited=limited), show)
         except openai.APIError as error:
             raise self._explain(error) from None
         self._schemas = False
@@ -190,7 +190,7 @@ class OpenAIChat:
         """Return True if thoughts used up the tokens, and more could help."""
         return not request.options.max_tokens and not self._parameters.thinks and _thought_in(completion)
 
-    def _body(self, request: Request, with_schema: bool, limited: bool) -> dict[str, Any]:
+    def _body(self, request: Request, *, with_schema: bool, limited: bool) -> dict[str, Any]:
         body = self._parameters.of(request, limited)
         body |= {"model": self._model, "messages": list(map(message_data, request.messages))}
         if request.schema and with_schema:

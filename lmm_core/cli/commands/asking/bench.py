@@ -73,7 +73,7 @@ def _measure(
 
     async def work() -> BenchReport:
         try:
-            with ProgressBar(False) as bar:
+            with ProgressBar() as bar:
                 job = Bench(project, models, encodings, logger, bar)
                 return await job.run(files, questions)
         except QuestionsError as error:
