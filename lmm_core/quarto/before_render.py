@@ -10,8 +10,7 @@ from pathlib import Path
 from ..errors import MarkdownError, RenderError
 from ..files.walk import RENDERED, is_document
 from ..logging import LoggerBase, in_file
-from ..markdown.blocks import serialize_blocks
-from ..markdown.files import NOT_ANNOTATED, is_notebook, write_markdown
+from ..markdown.files import NOT_ANNOTATED, is_notebook
 from ..scan.check.mistakes import read_documents, typo_lines, with_types
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
@@ -83,7 +82,7 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
     Unchanged files are not written, since `quarto preview` renders written ones."""
     import asyncio
 
-    from ..scan.documents.passes import RagWork, work_on
+    from ..scan.documents.passes import RagWork, rewrite_file
     from ..settings.models import Models
 
     work = RagWork(Models(warn=logger.warning))
@@ -92,10 +91,7 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
     async def annotate_file(path: Path) -> None:
         async with places:
             try:
-                file, blocks = await work_on(path, work.finish, logger)
-                text = serialize_blocks(blocks)
-                if text != file.text:
-                    write_markdown(path, text, file)
+                if await rewrite_file(path, work.finish, logger):
                     logger.info(f"annotated: {name_in_project(path, project_dir)}")
             except OSError as error:
                 in_file(logger, path).error(f"not annotated: {error.strerror or error}")

@@ -279,12 +279,12 @@ A question to the index:                       cd {place} && lmm ask "What is a 
 
 
 def _annotate(files: Sequence[Path]) -> None:
-    from ...scan.documents.passes import RagWork
+    from ...scan.documents.passes import RagWork, rewrite_file
     from ...settings.models import Models
-    from ..files import for_each, write_worked
+    from ..files import FileWork, for_each
 
     async def annotate(path: Path, logger: ReportPrinter) -> bool:
-        return await write_worked(path, work.finish, logger)
+        return await rewrite_file(path, work.finish, logger)
 
     work = RagWork(Models("", None, warn))
-    for_each(tuple(files), annotate, "annotated", models=work.models, tallies=work.tallies)
+    for_each(tuple(files), FileWork(annotate, "annotated", work.models, work.tallies))

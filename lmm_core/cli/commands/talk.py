@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,9 +9,10 @@ import click
 from ...logging import say
 from ...scan.documents.passes import clear_annotations
 from ...scan.documents.talk import ConversationWork, clear_work, decide
+from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import Asking, Writing, asking_options, find_documents, folders_argument, json_option, writing_options
-from ..files import exit_with_outcomes, for_each, rewrite, work_on_saved
+from ..files import FileWork, exit_with_outcomes, for_each, rewrite, work_on_saved
 from ..reports import ReportPrinter, TerminalScreen
 from ..session import SavedFiles, at_every_save
 
@@ -35,20 +35,19 @@ def chat(paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, watch: 
     quiet = asking.quiet
     if watch:
         find_documents(paths, ReportPrinter(quiet), finder=finder)
-        at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved, asking))
+        at_every_save(
+            SavedFiles(paths, finder), lambda saved: work_on_saved(saved, _answering(asking.models(), asking), quiet)
+        )
         return
     models = asking.models(paths)
-    work = ConversationWork(models, screen=TerminalScreen(quiet))
-    outcomes = for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder)
+    outcomes = for_each(paths, _answering(models, asking), finder, as_json=as_json, quiet=quiet)
     if not any((quiet, as_json, models.usage.requests, *(outcome.changed or outcome.reports for outcome in outcomes))):
         say(HOW_TO_ASK, err=True)
     exit_with_outcomes(outcomes)
 
 
-def _answer(saved: Sequence[Path], asking: Asking) -> bool:
-    models = asking.models()
-    work = ConversationWork(models, screen=TerminalScreen(asking.quiet))
-    return work_on_saved(saved, work.finish, "answered", asking.quiet, models)
+def _answering(models: Models, asking: Asking) -> FileWork:
+    return FileWork(ConversationWork(models, TerminalScreen(asking.quiet)).finish, "answered", models)
 
 
 @click.command()
@@ -88,4 +87,4 @@ def _decide(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None, v
     async def decide_one(path: Path, logger: ReportPrinter) -> bool:
         return decide(path, is_accepted, line, logger).count > 0
 
-    exit_with_outcomes(for_each(paths, decide_one, verb, finder=finder))
+    exit_with_outcomes(for_each(paths, FileWork(decide_one, verb), finder))

@@ -15,9 +15,9 @@ from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile
 from ...models.sources import STAND_IN_NAME
-from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
+from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork, replace_text, rewrite_file
 from ..arguments import Asking, Writing, asking_options, find_documents, writing_options
-from ..files import rewrite, work_file, work_on_saved, write_worked
+from ..files import FileWork, rewrite, work_file, work_on_saved
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure
 from ..session import SavedFiles, at_every_save
 
@@ -63,10 +63,14 @@ def rag(
 
 
 def _annotate(saved: Sequence[Path], work: RagWork, files: SavedFiles, quiet: bool) -> bool:
-    async def rewrite_one(path: Path, logger: ReportPrinter) -> bool:
-        return await write_worked(path, work.finish, logger, files.written)
+    def write(file: MarkdownFile, text: str) -> None:
+        files.written[file.path] = text.encode("utf-8")
+        replace_text(file, text)
 
-    return work_on_saved(saved, rewrite_one, "annotated", quiet, work.models)
+    async def annotate(path: Path, logger: ReportPrinter) -> bool:
+        return await rewrite_file(path, work.finish, logger, write)
+
+    return work_on_saved(saved, FileWork(annotate, "annotated", work.models), quiet)
 
 
 @click.command("pass")

@@ -198,10 +198,15 @@ def check_save_to(path: Path, save: SaveTo) -> None:
         check_output(Path(save), (), MARKDOWN, may_replace=_same(path, Path(save)))
 
 
+def replace_text(file: MarkdownFile, text: str) -> None:
+    """Replace a file's text, unless it has changed on disk. Raise OSError and MarkdownError."""
+    write_markdown(file.path, text, file)
+
+
 def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
     """Write a file's new text as `save` says. Raise OSError and MarkdownError."""
     if save is True and text != file.text:
-        write_markdown(file.path, text, file)
+        replace_text(file, text)
     elif not isinstance(save, bool):
         if _same(file.path, Path(save)):
             write_markdown(Path(save), text, file)
@@ -209,15 +214,24 @@ def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
             write_output(Path(save), text.encode("utf-8"))
 
 
+async def rewrite_file(
+    path: Path, work: Work, logger: LoggerBase, write: Callable[[MarkdownFile, str], object] = replace_text
+) -> bool:
+    """Process a file, and write it if its text has changed. Return True then. Raise OSError and MarkdownError.
+
+    write: called with the file and its new text"""
+    file, blocks = await work_on(path, work, logger)
+    text = serialize_blocks(blocks)
+    if text != file.text:
+        write(file, text)
+    return text != file.text
+
+
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
-    """Read and process a file. Raise OSError, and the errors of `work_on_file`."""
-    file = read_markdown(path)
-    return file, await work_on_file(file, work, logger)
+    """Read a file and return it and its processed blocks, without writing them.
 
-
-async def work_on_file(file: MarkdownFile, work: Work, logger: LoggerBase) -> list[Block]:
-    """Return the processed blocks of a file, without writing them. Raise MarkdownError, also for broken edits."""
-    path, located = file.path, in_file(logger, file.path)
+    Raise OSError, and MarkdownError, also for broken edits."""
+    file, located = read_markdown(path), in_file(logger, path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
     if broken := broken_edits(blocks):
@@ -225,7 +239,7 @@ async def work_on_file(file: MarkdownFile, work: Work, logger: LoggerBase) -> li
     for problem in problems:
         located.warning(problem.message, problem.line)
     report_refused(blocks, located)
-    return list(await work(blocks, file, located))
+    return file, list(await work(blocks, file, located))
 
 
 def _same(path: Path, other: Path) -> bool:
