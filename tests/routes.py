@@ -103,7 +103,7 @@ def by_ask_data(path, include=()):
     """The words of the data of an ask box."""
     write("site/page.html", "<html><head></head><body></body></html>")
     page, project = SitePage(Path(path), "page.html"), load_project(Path(path))
-    write_box(Path("site"), [page], project, AskBoxSettings("", frozenset(include)), {}, ListLogger())
+    write_box(Path("site"), [page], project, AskBoxSettings("", frozenset(include)), ListLogger())
     return words_in(next(Path("site").rglob("data.js")).read_text())
 
 

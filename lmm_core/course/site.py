@@ -31,7 +31,7 @@ from ..quarto.html import element_text, parse_html
 from ..quarto.pages import Page
 from ..scan.knit import LEFT_OUT
 from ..settings.project import Project, load_project
-from ..settings.quarto_project import with_quarto_rules
+from ..settings.quarto_project import with_quarto
 from ..settings.tables import SiteOptions
 from ..study.outline import course_title
 from .contents import FIRST_PAGE, Entry, frame_of, read_contents, site_words
@@ -258,15 +258,15 @@ def write_site(
     output: a new folder
     settings: of `_quarto.yml`
     Raise CourseError if there is no pandoc, and RenderError with a line for each page that failed."""
-    project = with_quarto_rules(load_project(folder / "-"))
+    project = with_quarto(load_project(folder / "-"))
     page_paths = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(page_paths, project, folder, "book" in settings)
     named = (language_of(page.blocks, project.embeddings.language) for page in documents)
     language = str(settings.get("lang") or main_language(named))
-    settings = {**settings, "lang": language}
+    project = replace(project, quarto={**settings, "lang": language})
     options = _site_options(project, folder, output, logger)
     sources = {entry.page: entry.source for entry in contents if entry.source}
-    texts = _read_texts(contents, project, settings, logger)
+    texts = _read_texts(contents, project, logger)
     if FIRST_PAGE not in sources:
         header = f"---\ntitle: {json.dumps(options.title)}\n---\n"
         texts[Entry(options.title, FIRST_PAGE)] = PageSource(header, language)
@@ -298,15 +298,13 @@ def _site_options(project: Project, folder: Path, output: Path, logger: LoggerBa
     return replace(options, title=course_title(folder) or folder.name)
 
 
-def _read_texts(
-    contents: Sequence[Entry], project: Project, settings: Mapping[str, Any], logger: LoggerBase
-) -> dict[Entry, PageSource]:
+def _read_texts(contents: Sequence[Entry], project: Project, logger: LoggerBase) -> dict[Entry, PageSource]:
     texts: dict[Entry, PageSource] = {}
     failed: list[str] = []
     for entry in contents:
         if entry.source is not None:
             try:
-                texts[entry] = read_page_source(entry.source, project, settings, logger)
+                texts[entry] = read_page_source(entry.source, project, logger)
             except (OSError, LmmError) as error:
                 failed.append(f"{entry.source.relative_to(project.root)}: {error}")
     if failed:

@@ -40,10 +40,10 @@ class PageSource:
     style: str = ""
 
 
-def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], logger: LoggerBase) -> PageSource:
+def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSource:
     """Return a page's published text.
 
-    settings: of `_quarto.yml`
+    project: with its `_quarto.yml`
     Raise RenderError for an unreadable metadata block, which may say what to leave out. Raise OSError, MarkdownError
     and QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
@@ -51,7 +51,7 @@ def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], 
     blocks = parse_markdown_text(text)
     _check_metadata(blocks)
     header = header_content(blocks)
-    metadata = page_settings(path, header, settings)
+    metadata = page_settings(path, header, project.quarto)
     visible = [
         replace(block, source=_plain_cells(block.source)) if isinstance(block, TextBlock) else block
         for block in visible_blocks(blocks, path, metadata)
@@ -60,7 +60,7 @@ def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], 
     published = [block for block in published if isinstance(block, HeaderBlock) or not isinstance(block, MetadataBlock)]
     _warn_of_shortcodes(published, located)
     text = serialize_blocks(published)
-    return PageSource(text, str(metadata.get("lang") or "en"), *_named_files(path, header, folder, settings))
+    return PageSource(text, str(metadata.get("lang") or "en"), *_named_files(path, header, project))
 
 
 def _check_metadata(blocks: Sequence[Block]) -> None:
@@ -78,10 +78,9 @@ def _warn_of_shortcodes(blocks: Sequence[Block], logger: LoggerBase) -> None:
 # Bibliography
 
 
-def _named_files(
-    path: Path, header: Mapping[str, Any], folder: Path, settings: Mapping[str, Any]
-) -> tuple[tuple[str, ...], str]:
-    inherited = merged(settings, folder_settings(path, folder))
+def _named_files(path: Path, header: Mapping[str, Any], project: Project) -> tuple[tuple[str, ...], str]:
+    folder = project.root
+    inherited = merged(project.quarto, folder_settings(path, folder))
 
     def files_under(key: str) -> Iterator[str]:
         base = path.parent if header.get(key) else folder

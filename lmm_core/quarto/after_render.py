@@ -21,7 +21,14 @@ from ..settings.quarto_inputs import (
     only_inside,
     with_included,
 )
-from ..settings.quarto_project import mapping_in, page_rules, page_settings, read_project, with_quarto_rules
+from ..settings.quarto_project import (
+    load_quarto_project,
+    mapping_in,
+    page_rules,
+    page_settings,
+    read_project,
+    with_quarto,
+)
 from ..settings.tables import IN_COURSE
 from .options import ASK_FOLDER, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, read_pages, rendered_files
@@ -51,10 +58,6 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
     return not reports.count("error")
 
 
-def _knitted(project_dir: Path) -> Project:
-    return with_quarto_rules(load_project(project_dir / "-"), project_dir)
-
-
 def _outputs(output: Path, output_files: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
     if output.resolve() != project_dir.resolve():
         return [output]
@@ -80,7 +83,7 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
         import asyncio
 
         project = load_project(project_dir / "-")
-        types = with_quarto_rules(project, project_dir).rules.div_types  # the index ignores `keep`
+        types = with_quarto(project, project_dir).rules.div_types  # the index ignores `keep`
         project = replace(project, rules=replace(project.rules, div_types=types))
         counts = asyncio.run(_index(paths, project, logger, prune))
         logger.info(f"index: {counts.describe()}")
@@ -122,9 +125,8 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
     if ask is None:
         remove_box(output)
         return
-    settings = read_project(project_dir)
     pages = [*site_pages(project_dir, output)]
-    rows = write_box(output, pages, _knitted(project_dir), ask, settings, logger, more)
+    rows = write_box(output, pages, load_quarto_project(project_dir), ask, logger, more)
     logger.info(f"ask box: {counted(len(rows.sections), 'section')} of {counted(len(rows.documents), 'document')}")
 
 
@@ -187,17 +189,17 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
     """Report hidden parts in the output as errors, and return the findings.
 
     Figures that only hidden cells have made are removed instead."""
-    from .leaks import look_for_leaks
+    from .leaks import SiteSources, look_for_leaks
 
-    rendered = [page.file.path for page in pages]
     includes = {page.file.path: page.includes for page in pages}
 
     def included(path: Path) -> Sequence[Path]:
         return includes[path] if path in includes else included_in(path, project_dir)
 
     published = [*follow_includes(find_inputs(project_dir), included)]
-    project, ask = _knitted(project_dir), read_ask(project_dir)
-    findings = look_for_leaks(outputs, rendered, project, logger, published, ask, in_memory=pages)
+    sources = SiteSources([page.file.path for page in pages], published, in_memory=pages)
+    project, ask = load_quarto_project(project_dir), read_ask(project_dir)
+    findings = look_for_leaks(outputs, sources, project, logger, ask)
     remaining: list[Leak] = []
     for leak in findings.leaks:
         if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):

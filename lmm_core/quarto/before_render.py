@@ -12,9 +12,8 @@ from ..files.walk import RENDERED, is_document
 from ..logging import LoggerBase, in_file
 from ..markdown.files import NOT_ANNOTATED, is_notebook
 from ..scan.check.mistakes import read_documents, typo_lines, with_types
-from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
-from ..settings.quarto_project import page_settings, read_project, with_quarto_rules
+from ..settings.quarto_project import load_quarto_project, page_settings, read_project
 from .extension import filter_problem, has_filter
 from .native_blocks import find_native
 from .pages import Page, input_files, name_in_project, read_pages
@@ -69,7 +68,7 @@ def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
 
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
     """Return a line per block or near-miss that may publish hidden text, given the types of all documents."""
-    rules = with_quarto_rules(load_project(project_dir / "-"), project_dir).rules
+    rules = load_quarto_project(project_dir).rules
     page_paths = {page.file.path for page in pages}
     others = [path for path in find_inputs(project_dir) if path not in page_paths]
     rules = with_types(rules, [*pages, *read_documents(others)])

@@ -40,13 +40,15 @@ class Project(ConfigTables):
     rules: for omitting parts of the notes
     models: names by role (`default`, `source` or `source/model`)
     system: message for chats and edits, "" for ours
-    templates: custom prompts by name"""
+    templates: custom prompts by name
+    quarto: settings of `_quarto.yml`, if read (see `with_quarto`)"""
 
     root: Path
     rules: KnitRules = field(default_factory=KnitRules)
     models: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, DEFAULT))
     system: str = ""
     templates: Mapping[str, str] = field(default_factory=dict)
+    quarto: Mapping[str, Any] = field(default_factory=dict)
 
     def requests(self, role: str) -> ModelOptions:
         """Return the options of requests to the model of a role."""

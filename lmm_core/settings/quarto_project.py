@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import QuartoError
 from ..markdown.metadata.body import parse_metadata
 from ..markdown.visibility import KnitRules, header_rules, project_rules, words_of
-from .project import Project
+from .project import Project, load_project
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 _LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
@@ -62,11 +62,17 @@ def quarto_language(folder: Path) -> str:
     return str(quarto_settings(folder).get("lang") or "")
 
 
-def with_quarto_rules(project: Project, folder: Path | None = None) -> Project:
-    """Return the project with the knit rules of `_quarto.yml`. folder: of that file, by default the project's.
+def load_quarto_project(folder: Path) -> Project:
+    """Return the project of a folder, with its `_quarto.yml`. Raise ConfigError and QuartoError."""
+    return with_quarto(load_project(folder / "-"), folder)
+
+
+def with_quarto(project: Project, folder: Path | None = None) -> Project:
+    """Return the project with settings and knit rules of `_quarto.yml`. folder: of that file, by default the project's.
 
     Raise QuartoError."""
-    return replace(project, rules=project_rules(read_project(folder or project.root), project.rules))
+    settings = read_project(folder or project.root)
+    return replace(project, rules=project_rules(settings, project.rules), quarto=settings)
 
 
 def active_profiles() -> list[str]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.quarto.extension import box_files
-from lmm_core.quarto.leaks import look_for_leaks
+from lmm_core.quarto.leaks import SiteSources, look_for_leaks
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
 from tests.commands import run, text, write
@@ -88,7 +88,7 @@ def tarred(mode="w", **members):
 
 def leaks(output, source="notes.md", rules=None, logger=None):
     project = Project(Path(), rules=rules or KnitRules())
-    return look_for_leaks(Path(output), [Path(source)], project, logger).leaks
+    return look_for_leaks(Path(output), SiteSources([Path(source)]), project, logger).leaks
 
 
 def test_a_leak_is_found_in_every_kind_of_file():
@@ -202,7 +202,8 @@ def test_the_data_of_an_ask_box_may_hold_what_it_includes_and_the_questions_of_w
     question = "Why would anybody prefer the median over the mean in a report?"
     write("site/lmm-ask/data.js", f"x('Twelve students forgot their umbrellas on the train', '{question}')")
     for ask, count in ((AskBoxSettings(include=frozenset({"exercise"})), 0), (AskBoxSettings(), 1), (None, 2)):
-        assert len(look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), ask=ask).leaks) == count
+        found = look_for_leaks(Path("site"), SiteSources([Path("notes.md")]), Project(Path()), ask=ask)
+        assert len(found.leaks) == count
 
 
 # What is included, and what cells make
@@ -213,10 +214,10 @@ def test_what_is_only_included_in_parts_left_out_is_left_out():
     write("notes.md", "# A\n\n::: exercise\n{{< include _exercise.md >}}\n:::\n")
     write("site/a.html", f"<p>{SECRET}</p>")
     sources = [Path("notes.md"), Path("_exercise.md")]
-    [leak] = look_for_leaks(Path("site"), sources, Project(Path())).leaks
+    [leak] = look_for_leaks(Path("site"), SiteSources(sources), Project(Path())).leaks
     assert (leak.source, leak.line) == (Path("_exercise.md"), 1)
     write("notes.md", text("notes.md") + "\n{{< include _exercise.md >}}\n")
-    assert look_for_leaks(Path("site"), sources, Project(Path())).leaks == []
+    assert look_for_leaks(Path("site"), SiteSources(sources), Project(Path())).leaks == []
 
 
 CELLS = "# A\n\n```{python}\nplot(1)\n```\n\n::: exercise\n```{python}\nplot(2)\n```\n:::\n"
@@ -231,7 +232,7 @@ def test_figures_that_only_cells_left_out_have_made():
     write("site/part one/other_files/figure-html/notes-cell-3.png", "PNG")  # of cells embedded in another page
     write("site/part one/notes.html", '<img src="notes_files/figure-html/cell-2.png">')
     write("site/index.html", '<img src="part%20one/other_files/figure-html/cell-2.png">')
-    found = look_for_leaks(Path("site"), [*Path("part one").glob("*.qmd")], Project(Path())).leaks
+    found = look_for_leaks(Path("site"), SiteSources([*Path("part one").glob("*.qmd")]), Project(Path())).leaks
     assert [(str(leak.file), leak.line, leak.is_figure) for leak in found] == [
         ("site/part one/notes_files/figure-html/cell-3.png", 7, True),
         ("site/part one/other_files/figure-html/notes-cell-3.png", 7, True),
@@ -252,7 +253,7 @@ def test_what_stays_in_the_notes_is_no_leak():
     write("site/page.html", f"<p>{SECRET}</p><p>Why would anybody prefer the median over the mean?</p>")
     assert [leak.text[:9] for leak in leaks("site", rules=KnitRules(keep=frozenset({"exercise"})))] == ["Why would"]
     write("other.md", f"# Other\n\n{SECRET}\n\nWhy would anybody prefer the median over the mean?\n")
-    assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
+    assert look_for_leaks(Path("site"), SiteSources([Path("notes.md"), Path("other.md")]), Project(Path())).leaks == []
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,7 @@ def test_what_was_not_searched_is_said(monkeypatch):
     write("site/page.html", "<p>Kept.</p>")
     monkeypatch.setenv("PATH", "/nowhere")
     logger = ListLogger()
-    result = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), logger)
+    result = look_for_leaks(Path("site"), SiteSources([Path("notes.md")]), Project(Path()), logger)
     assert result.result == "none found; not searched: 2 PDF files"
     assert "pdftotext" in logger.reports[0].message
 
@@ -369,7 +370,7 @@ def test_whatever_is_left_out_and_copied_is_found(words, part, name, data):
     write("notes.md", f"# Title\n\nKept.\n\n{part.format('z' + ' '.join(words))}")
     shutil.rmtree("site", ignore_errors=True)
     write(f"site/{name}", WRAPPED[name].format(copied))
-    result = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
+    result = look_for_leaks(Path("site"), SiteSources([Path("notes.md")]), Project(Path()))
     if sum(map(len, words[start + (start == 0) : start + (start == 0) + 6])) >= 16:
         assert result.leaks, text("notes.md")
 

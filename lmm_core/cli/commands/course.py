@@ -18,7 +18,7 @@ from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
 from ...settings.project import Project, load_project
 from ...settings.quarto_inputs import find_inputs, with_included
-from ...settings.quarto_project import with_quarto_rules
+from ...settings.quarto_project import with_quarto
 from ..arguments import find_all_documents, json_option
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
 
@@ -162,7 +162,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
 
     SOURCES are the documents (default: those of the project that OUTPUT is in). The exit
     status is 1 if something was found."""
-    from ...quarto.leaks import look_for_leaks
+    from ...quarto.leaks import SiteSources, look_for_leaks
     from ...quarto.options import read_ask
     from ...scan.check.mistakes import report_typos
 
@@ -175,7 +175,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
             "after it"
         )
     report_typos(files, project.rules, logger)
-    findings = look_for_leaks(output, files, project, logger, ask=read_ask(project.root))
+    findings = look_for_leaks(output, SiteSources(files), project, logger, read_ask(project.root))
     if as_json:
         print_json({**asdict(findings), "leaks": [_as_text(asdict(leak)) for leak in findings.leaks]})
     else:
@@ -202,7 +202,7 @@ def _as_text(leak: dict[str, object]) -> dict[str, object]:
 
 
 def _project(path: Path, keep: tuple[str, ...]) -> Project:
-    project: Project = with_quarto_rules(load_project(path / "-" if path.is_dir() else path))
+    project = with_quarto(load_project(path / "-" if path.is_dir() else path))
     return replace(project, rules=replace(project.rules, keep=project.rules.keep | set(keep)))
 
 

@@ -51,13 +51,12 @@ def write_box(
     pages: Sequence[SitePage],
     project: Project,
     ask: AskBoxSettings,
-    settings: Mapping[str, Any],
     logger: LoggerBase,
     more: Sequence[str] = (),
 ) -> BoxRows:
     """Write an ask box, its data, and its tag in the pages; return the data.
 
-    settings: of `_quarto.yml`
+    project: with its `_quarto.yml`
     more: further pages
     Raise OSError, MarkdownError, ConfigError, and FolderError for a foreign folder or page."""
     places = {name: output / name for name in [*(page.page for page in pages), *more] if (output / name).is_file()}
@@ -66,9 +65,10 @@ def write_box(
     texts = {name: read_page(_text(place)) for name, place in places.items()}
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
     present_pages = [page for page in pages if page.page in places]
-    rows = read_rows(present_pages, texts, replace(project, rules=rules), settings, logger)
+    rows = read_rows(present_pages, texts, replace(project, rules=rules), logger)
     left_out = fields_left_out(project.embeddings)
-    data = box_script(rows, str(settings.get("lang") or main_language(rows.languages)), project.synonyms, left_out)
+    language = str(project.quarto.get("lang") or main_language(rows.languages))
+    data = box_script(rows, language, project.synonyms, left_out)
     make_marked(output / ASK_FOLDER, BOX)
     files = {DATA: data, **box_files()}
     for name, content in files.items():
@@ -200,11 +200,7 @@ class BoxRows:
 
 
 def read_rows(
-    pages: Sequence[SitePage],
-    texts: Mapping[str, PageText],
-    project: Project,
-    settings: Mapping[str, Any],
-    logger: LoggerBase,
+    pages: Sequence[SitePage], texts: Mapping[str, PageText], project: Project, logger: LoggerBase
 ) -> BoxRows:
     """Return the rows of pages. texts: parsed pages by name.
 
@@ -212,7 +208,7 @@ def read_rows(
     rows = BoxRows()
     for page in pages:
         text = (page.file or read_markdown(page.source)).text
-        material = read_material(page, text, project, settings, in_file(logger, page.source))
+        material = read_material(page, text, project, in_file(logger, page.source))
         for document in material.documents:
             rows.add(document, page.page, name_from(project.root, page.source), texts[page.page])
         rows.types.update(material.types)

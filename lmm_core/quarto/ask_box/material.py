@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ...files.walk import name_from
 from ...indexing.chunks import anchor_of
@@ -61,21 +60,16 @@ def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     return published
 
 
-def read_material(
-    page: SitePage, text: str, project: Project, settings: Mapping[str, Any], logger: LoggerBase
-) -> Material:
-    """Return a document's published material. settings: of `_quarto.yml`.
-
-    Raise QuartoError and ConfigError."""
+def read_material(page: SitePage, text: str, project: Project, logger: LoggerBase) -> Material:
+    """Return a document's published material. project: with its `_quarto.yml`. Raise QuartoError and ConfigError."""
     blocks = parse_markdown_text(text)
     own = project_of(blocks, project, logger)
     header = header_content(blocks)
     # an included document's type applies to text after it, which is not part of the document
     if own is None or (page.is_included and types_of(header.get("type"))):
         return Material()
-    on_page = visible_blocks(
-        restore_originals(blocks).blocks, page.source, page_settings(page.source, header, settings)
-    )
+    settings = page_settings(page.source, header, project.quarto)
+    on_page = visible_blocks(restore_originals(blocks).blocks, page.source, settings)
     published = public_blocks(on_page, page_rules(page.source, header, own.rules))
     chunks = encode_passages(published, own, logger, docid_of(page.source), name_from(project.root, page.source))
     return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)

@@ -2,5 +2,6 @@
 
 from .check import look_for_leaks
 from .findings import Findings, Leak
+from .sources import SiteSources
 
-__all__ = ["Findings", "Leak", "look_for_leaks"]
+__all__ = ["Findings", "Leak", "SiteSources", "look_for_leaks"]

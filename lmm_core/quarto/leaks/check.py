@@ -13,7 +13,6 @@ from operator import itemgetter
 from pathlib import Path
 
 from ...logging import ConsoleLogger, LoggerBase, counted
-from ...markdown.files import MarkdownDocument
 from ...markdown.regions import without_comments
 from ...scan.left_out import texts_in
 from ...settings.project import Project
@@ -24,7 +23,7 @@ from .findings import Findings, Leak
 from .notes import PublishedNotes
 from .short_parts import ShortParts, beside_others, element_of, name_of
 from .site_text import PAGES, Text, find_files, read_texts
-from .sources import Secret, SourceDocument, find_solutions, project_texts, read_documents
+from .sources import Secret, SiteSources, SourceDocument, find_solutions, project_texts, read_documents
 from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
@@ -39,23 +38,19 @@ _PROGRAMS_OWN = (
 
 def look_for_leaks(
     output: Path | Sequence[Path],
-    sources: Sequence[Path],
+    sources: SiteSources,
     project: Project,
     logger: LoggerBase | None = None,
-    published: Sequence[Path] = (),
     ask: AskBoxSettings | None = None,
-    in_memory: Iterable[MarkdownDocument] = (),
 ) -> Findings:
     """Return leaks of sources in a folder or files.
 
-    published: other documents, which may contain the same words
     ask: the ask box, whose data may contain more
-    in_memory: documents read before
     Unreadable files are logged as errors, unsupported types as warnings."""
     outputs = [output] if isinstance(output, Path) else output
     logger = logger or ConsoleLogger()
-    documents = read_documents(dict.fromkeys([*sources, *published]), in_memory, project, logger)
-    checked = {*sources}
+    documents = read_documents(sources, project, logger)
+    checked = {*sources.checked}
     own = [document for document in documents if document.path in checked]
     notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None)
     search = _LeakSearch([secret for document in own for secret in document.secrets()], notes)

@@ -66,15 +66,24 @@ class SourceDocument:
         return [] if self.is_hidden else [piece.slug for piece in self.pieces if piece.is_heading and not piece.is_out]
 
 
-def read_documents(
-    paths: Iterable[Path], in_memory: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
-) -> list[SourceDocument]:
-    """Return the documents that are not empty, and report files that cannot be read.
+@dataclass(frozen=True)
+class SiteSources:
+    """The documents of a site.
 
+    checked: those whose hidden parts may not be on it
+    published: others, which may contain the same words
     in_memory: documents that were read before, which are not read again"""
-    by_path = {document.file.path: document for document in in_memory}
+
+    checked: Sequence[Path]
+    published: Sequence[Path] = ()
+    in_memory: Iterable[MarkdownDocument] = ()
+
+
+def read_documents(sources: SiteSources, project: Project, logger: LoggerBase) -> list[SourceDocument]:
+    """Return the documents that are not empty, and report files that cannot be read."""
+    by_path = {document.file.path: document for document in sources.in_memory}
     documents: list[SourceDocument] = []
-    for path in paths:
+    for path in dict.fromkeys([*sources.checked, *sources.published]):
         try:
             document = by_path.get(path) or MarkdownDocument(read_markdown(path))
         except OSError as error:
