@@ -4,9 +4,10 @@ the command in this process (importing openai each time takes longer than all th
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.models.chat import Asker, Reply, Usage
-from lmm_core.scan.decisions import accept_edits, reject_edits
-from lmm_core.scan.edit import scan_edits
+from lmm_core.scan.decisions import decide_edits
+from lmm_core.scan.edit import EditRun
 from lmm_core.scan.record import read_chat
+from lmm_core.scan.requests import Talk
 from tests.commands import in_process, text
 from tests.strategies import DIV, NATIVE
 
@@ -32,16 +33,21 @@ class Sayer:
 
 def edited(document, reply, logger=None, **options):
     """The text after the edit pass."""
-    blocks = scan_edits(parse_markdown_text(document), Asker(Sayer(reply)), logger=logger or ListLogger(), **options)
-    return serialize_blocks(blocks)
+    run = EditRun(Talk(Asker(Sayer(reply)), **options), logger or ListLogger())
+    return serialize_blocks(run.carry_out(parse_markdown_text(document)))
 
 
 def accepted(document, line=None, logger=None):
-    return serialize_blocks(accept_edits(parse_markdown_text(document), line, logger or ListLogger()).blocks)
+    return _decided(document, line, logger, accept=True)
 
 
 def rejected(document, line=None, logger=None):
-    return serialize_blocks(reject_edits(parse_markdown_text(document), line, logger or ListLogger()).blocks)
+    return _decided(document, line, logger, accept=False)
+
+
+def _decided(document, line, logger, accept):
+    decision = decide_edits(parse_markdown_text(document), line, logger or ListLogger(), accept=accept)
+    return serialize_blocks(decision.blocks)
 
 
 def block(body, spelling="native"):

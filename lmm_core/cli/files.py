@@ -8,7 +8,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 import click
 
@@ -26,7 +25,6 @@ from .session import is_done
 
 WOULD = "would be "  # prefix with `--check` and `--diff`
 FILES_AT_ONCE = 16
-NO_TALLIES: Mapping[Path, Tally] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class FileWork:
     on_file: Callable[[Path, ReportPrinter], Awaitable[bool]]
     done: str
     models: Models | None = None
-    tallies: Mapping[Path, Tally] = NO_TALLIES
+    tallies: Mapping[Path, Tally] = field(default_factory=dict)
 
 
 @dataclass
@@ -69,7 +67,7 @@ def rewrite(
     done: str,
     quiet: bool = False,
     models: Models | None = None,
-    tallies: Mapping[Path, Tally] = NO_TALLIES,
+    tallies: Mapping[Path, Tally] | None = None,
 ) -> None:
     """Process the blocks of all files, write each file when ready, and exit.
 
@@ -88,7 +86,7 @@ def rewrite(
     async def on_file(path: Path, logger: ReportPrinter) -> bool:
         return await rewrite_file(path, work, logger, write)
 
-    file_work = FileWork(on_file, f"{WOULD}{done}" if check or diff else done, models, tallies)
+    file_work = FileWork(on_file, f"{WOULD}{done}" if check or diff else done, models, tallies or {})
     outcomes = for_each(writing.paths, file_work, writing.finder, as_json=as_json, quiet=quiet)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..logging import ConsoleLogger, LoggerBase
+from ..logging import LoggerBase
 from ..markdown.blocks import (
     Block,
     HeadingBlock,
@@ -40,20 +40,12 @@ class Decision:
     unplaced: list[str] = field(default_factory=list)
 
 
-def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
+def decide_edits(blocks: Sequence[Block], line: int | None, logger: LoggerBase, *, accept: bool) -> Decision:
     """Return the document with the new versions of all edits, or of the one at `line` (from 1).
 
     Old metadata moves to the same headings and paragraphs.
+    accept: False for the old texts, byte for byte
     """
-    return _decide(blocks, line, logger or ConsoleLogger(), accept=True)
-
-
-def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
-    """Return the document with the old texts, byte for byte."""
-    return _decide(blocks, line, logger or ConsoleLogger(), accept=False)
-
-
-def _decide(blocks: Sequence[Block], line: int | None, logger: LoggerBase, *, accept: bool) -> Decision:
     if report_broken_edits(blocks, logger):
         return Decision(list(blocks))
     decided: list[Block] = []

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import MarkdownError, ModelError
-from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import (
     Block,
     MetadataBlock,
@@ -22,14 +21,13 @@ from ..markdown.edits import EDIT_KEY, Edit, new_ident, open_edit, read_edit, re
 from ..markdown.metadata.keys import digest
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
-from ..models.chat import Asker, ChatMessage
+from ..models.chat import ChatMessage
 from .decisions import EDIT_FLOW, trailing_space
 from .record import EDIT as EDIT_MESSAGES
 from .requests import (
     BlockQuestion,
     ModelRun,
     PromptText,
-    Talk,
     ask_model,
     can_take,
     find_blocks,
@@ -55,19 +53,9 @@ class EditRequest(BlockQuestion):
         return "\n\n".join(["**user:** " + "\n".join(self.requests), self.reply or ""])
 
 
-def scan_edits(
-    blocks: Sequence[Block], asker: Asker, system: str = "", tokens: int = 100_000, logger: LoggerBase | None = None
-) -> list[Block]:
-    """Return the document with new versions proposed for requests (`=`, `edit`).
-
-    tokens: maximum per request. Failures are reported and retried in the next run.
-    """
-    return EditRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
-
-
 @dataclass
 class EditRun(ModelRun[EditRequest]):
-    """A run over a document."""
+    """A run over a document, for new versions of texts beside requests (`=`, `edit`)."""
 
     noun = "edit"
     participle = "made"

@@ -72,7 +72,7 @@ def clear(writing: Writing, edits: bool, annotations: bool, corrected: bool) -> 
 @click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def accept(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
     """Replace old texts by their new versions."""
-    _decide(paths, finder, line, "accepted", is_accepted=True)
+    _decide(paths, finder, line, "accepted", accept=True)
 
 
 @click.command()
@@ -80,11 +80,11 @@ def accept(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) ->
 @click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def reject(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
     """Restore old texts, byte for byte."""
-    _decide(paths, finder, line, "rejected", is_accepted=False)
+    _decide(paths, finder, line, "rejected", accept=False)
 
 
-def _decide(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None, verb: str, *, is_accepted: bool) -> None:
+def _decide(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None, verb: str, *, accept: bool) -> None:
     async def decide_one(path: Path, logger: ReportPrinter) -> bool:
-        return decide(path, is_accepted, line, logger).count > 0
+        return decide(path, line, logger, accept=accept).count > 0
 
     exit_with_outcomes(for_each(paths, FileWork(decide_one, verb), finder))

@@ -21,7 +21,7 @@ from ..chat import ChatRun
 from ..check.document import CheckedDocument
 from ..check.finding import report_findings
 from ..check.mistakes import UNREAD, find_mistakes
-from ..decisions import Decision, accept_edits, reject_edits
+from ..decisions import Decision, decide_edits
 from ..edit import EditRun, requests_in
 from ..header import report_broken_edits
 from ..record import clear_messages, pending_messages
@@ -202,7 +202,7 @@ def clear_work(edits: bool = False) -> Work:
     """Return the work of removing chats; `edits` removes requests and rejects pending edits, too."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        decided = reject_edits(blocks, logger=logger).blocks if edits else blocks
+        decided = decide_edits(blocks, None, logger, accept=False).blocks if edits else blocks
         return clear_messages(decided, edits, logger)
 
     return work
@@ -230,11 +230,11 @@ def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) 
     return reporting(talk_and_save, logger)
 
 
-def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> Decision:
+def decide(path: Path, line: int | None, logger: LoggerBase, *, accept: bool) -> Decision:
     """Accept or reject the edits of a file (or one). Raise OSError and MarkdownError."""
     file = read_markdown(path)
     located = in_file(logger, path)
-    decision = (accept_edits if accept else reject_edits)(parse_markdown_text(file.text), line, located)
+    decision = decide_edits(parse_markdown_text(file.text), line, located, accept=accept)
     text = serialize_blocks(decision.blocks)
     if text != file.text:
         write_markdown(path, text, file)
