@@ -31,19 +31,12 @@ def _talk(document: FilterDocument, blocks: list[Block], models: Models, started
     if not chat.start(blocks):
         return blocks
     started.append(chat)
-    from lmm_core.models.chat import run
+    from lmm_core.models.chat import run, then_close
 
-    run(_ask(chat, models))
+    run(then_close(chat.ask(), models))
     if models.usage.requests or models.usage.cached:
         document.logger.info(str(models.usage))
     return chat.apply(blocks)
-
-
-async def _ask(chat: DocumentChat, models: Models) -> None:
-    try:
-        await chat.ask()
-    finally:
-        await models.close()
 
 
 def main() -> None:

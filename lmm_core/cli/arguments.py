@@ -91,10 +91,8 @@ class Asking:
 
         models = Models(self.model, self.jobs, warn)
         if self.model and paths:
-            try:
+            with usage_errors(ModelError):
                 models.name(project_at(paths[0] / "-"), "minor")
-            except ModelError as error:
-                raise click.UsageError(str(error)) from None
         return models
 
 
@@ -123,6 +121,15 @@ def _standard_output(_context: click.Context, _option: click.Parameter, value: P
 # Checks
 
 
+@contextmanager
+def usage_errors(*types: type[Exception]) -> Iterator[None]:
+    """Turn errors in the block into UsageError."""
+    try:
+        yield
+    except types as error:
+        raise click.UsageError(str(error)) from None
+
+
 def find_documents(
     paths: tuple[Path, ...],
     logger: LoggerBase | None,
@@ -135,7 +142,8 @@ def find_documents(
     Raise UsageError for a missing path, a file that is not a document, or unreadable settings."""
     from ..settings.quarto_inputs import DocumentFinder
 
-    documents = _find_or_exit(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
+    with usage_errors(FileNotFoundError, MarkdownError, QuartoError):
+        documents = (finder or DocumentFinder()).find(paths, logger, endings)
     if paths and not documents and logger is not None:
         logger.warning(f"no documents ({', '.join(endings)}) in {', '.join(map(str, paths))}")
     return documents
@@ -145,24 +153,16 @@ def find_all_documents(paths: tuple[Path, ...], logger: LoggerBase, endings: Seq
     """Return documents as `find_documents` does, including those excluded by their project. Raise UsageError."""
     from ..markdown.files import find_markdown
 
-    return _find_or_exit(lambda: find_markdown(list(paths), logger, endings))
-
-
-def _find_or_exit(find: Callable[[], list[Path]]) -> list[Path]:
-    try:
-        return find()
-    except (FileNotFoundError, MarkdownError, QuartoError) as error:
-        raise click.UsageError(str(error)) from None
+    with usage_errors(FileNotFoundError, MarkdownError, QuartoError):
+        return find_markdown(list(paths), logger, endings)
 
 
 def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str], **rules: Any) -> None:
     """Raise UsageError, before any work, if `check_output` refuses an output."""
     from ..files.outputs import check_output
 
-    try:
+    with usage_errors(OutputError):
         check_output(output, inputs, endings, **rules)
-    except OutputError as error:
-        raise click.UsageError(str(error)) from None
     if "within" not in rules and not is_stream(output) and not output.parent.is_dir():
         raise click.UsageError(f"{output}: the folder {output.parent} does not exist; nothing was written")
 
@@ -171,10 +171,8 @@ def check_text(output: Path, text: str) -> None:
     """Raise UsageError if `check_replaced` refuses to replace a file's content."""
     from ..files.outputs import check_replaced
 
-    try:
+    with usage_errors(OutputError):
         check_replaced(output, text.encode("utf-8"))
-    except OutputError as error:
-        raise click.UsageError(str(error)) from None
 
 
 @contextmanager

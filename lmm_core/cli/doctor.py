@@ -20,7 +20,7 @@ from ..errors import ConfigError, CutOffError, ModelError, StoreError
 from ..indexing.collection import index_info
 from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_command, program_folders
 from ..models.addresses import shown_address
-from ..models.chat import ChatMessage, Request, run
+from ..models.chat import ChatMessage, Request, run, then_close
 from ..models.names import NO_MODEL, ROLES, ModelName
 from ..models.sources import FASTEMBED, STAND_IN, ModelOptions, ModelSource, known_sources
 from ..quarto.setup import check_project
@@ -154,20 +154,15 @@ async def _embed(name: ModelName, source: ModelSource, limits: ModelOptions) -> 
     from ..models.embedders.openai_embedder import OpenAIEmbedder
 
     model = OpenAIEmbedder(name, source, limits)
-    try:
-        await model.embed(["one"])
-    finally:
-        await model.close()
+    await then_close(model.embed(["one"]), model)
 
 
 async def _complete(name: ModelName, source: ModelSource, limits: ModelOptions) -> None:
     from ..models.openai.chat import OpenAIChat
 
     model = OpenAIChat(name, source, limits)
-    try:
-        await model.reply(Request((ChatMessage("user", "Say: yes"),), options=ModelOptions(max_tokens=1)))
-    finally:
-        await model.close()
+    request = Request((ChatMessage("user", "Say: yes"),), options=ModelOptions(max_tokens=1))
+    await then_close(model.reply(request), model)
 
 
 def _model(role: str, name: ModelName, project: Project) -> MachineFinding:

@@ -15,6 +15,7 @@ from ..errors import MarkdownError
 from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile
+from ..models.chat import then_close
 from ..scan.documents.passes import Work, replace_text, rewrite_file, work_on
 from ..scan.rag import Tally
 from ..settings.models import Models
@@ -147,11 +148,7 @@ async def _work_on_all(paths: list[Path], work: FileWork, quiet: bool) -> list[F
                 report_failure(error, path, logger)
             return FileOutcome(str(path), changed, logger.reports)
 
-    try:
-        return await asyncio.gather(*map(outcome_of, paths))
-    finally:
-        if work.models:
-            await work.models.close()
+    return await then_close(asyncio.gather(*map(outcome_of, paths)), *filter(None, [work.models]))
 
 
 def work_on_saved(saved: Sequence[Path], work: FileWork, quiet: bool) -> bool:

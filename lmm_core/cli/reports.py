@@ -237,14 +237,13 @@ def with_library(project: Project, models: Models, work: Callable[[Library], Awa
     Raise StoreError, ModelError and RetrieveError."""
     import asyncio
 
+    from ..models.chat import then_close
     from ..retrieve.library import Library
 
-    async def opened() -> Result:
-        library = Library(project, models)
-        try:
-            async with library.use():
-                return await work(library)
-        finally:
-            await library.close()
+    library = Library(project, models)
 
-    return asyncio.run(opened())
+    async def opened() -> Result:
+        async with library.use():
+            return await work(library)
+
+    return asyncio.run(then_close(opened(), library))

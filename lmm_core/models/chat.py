@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from ..arguments import Arguments
 from ..errors import ModelError
@@ -206,6 +206,22 @@ class Asker(CacheUser):
         await self.model.close()
         if self.cache:
             self.cache.close()
+
+
+class Closable(Protocol):
+    """What holds connections: a model, an annotator, an index."""
+
+    async def close(self) -> None:
+        """Close all connections."""
+
+
+async def then_close(work: Awaitable[Answer], *resources: Closable) -> Answer:
+    """Return the result of work, and close what it used."""
+    try:
+        return await work
+    finally:
+        for resource in resources:
+            await resource.close()
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:

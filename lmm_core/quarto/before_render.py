@@ -81,6 +81,7 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
     Unchanged files are not written, since `quarto preview` renders written ones."""
     import asyncio
 
+    from ..models.chat import then_close
     from ..scan.documents.passes import RagWork, rewrite_file
     from ..settings.models import Models
 
@@ -97,7 +98,4 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
             except MarkdownError as error:
                 logger.error(f"not annotated: {error}")
 
-    try:
-        await asyncio.gather(*map(annotate_file, paths))
-    finally:
-        await work.models.close()
+    await then_close(asyncio.gather(*map(annotate_file, paths)), work.models)

@@ -197,15 +197,9 @@ class RagRun:
 
     def ask_alone(self) -> None:
         """Ask the annotator and close it."""
-        from ..models.chat import run
+        from ..models.chat import run, then_close
 
-        run(self._ask_and_close())
-
-    async def _ask_and_close(self) -> None:
-        try:
-            await self.ask()
-        finally:
-            await self.annotator.close()
+        run(then_close(self.ask(), self.annotator))
 
     async def ask(self) -> None:
         """Annotate all open sections, each after its subsections."""

@@ -14,7 +14,7 @@ from ..markdown.blocks import BOM, Block, MetadataBlock, trim_blank_lines
 from ..markdown.edits import restore_originals
 from ..markdown.spelling import edit_block
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, node_block, titles_path, traverse
-from ..models.chat import Asker, ChatMessage, Request, Show, run
+from ..models.chat import Asker, ChatMessage, Request, Show, run, then_close
 from ..models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
 from ..models.validation import AnswerWatch
 from .annotations.sections import nearest_summary
@@ -139,14 +139,8 @@ class ModelRun(ABC, Generic[Asked]):
             return list(blocks)
         self.start(blocks)
         if self.open:
-            run(self.ask_and_close())
+            run(then_close(self.ask(), self.talk.asker))
         return self.apply(blocks)
-
-    async def ask_and_close(self) -> None:
-        try:
-            await self.ask()
-        finally:
-            await self.talk.asker.close()
 
 
 async def ask_model(

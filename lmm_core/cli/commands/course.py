@@ -19,7 +19,7 @@ from ...logging import counted, one_line, say
 from ...settings.project import Project, load_project
 from ...settings.quarto_inputs import find_inputs, with_included
 from ...settings.quarto_project import with_quarto
-from ..arguments import find_all_documents, json_option
+from ..arguments import find_all_documents, json_option, usage_errors
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
@@ -102,10 +102,8 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
     chosen = _chosen_steps(steps)
     if not folder.is_dir():
         raise click.UsageError(f"{folder}: no such folder")
-    try:
+    with usage_errors(LmmError):
         opened = open_course(folder, output, logger, use_quarto=not no_quarto)
-    except LmmError as error:
-        raise click.UsageError(str(error)) from None
     opened.progress = ProgressBar("pages", quiet=as_json)
     opened.annotate = steps is not None and "annotate" in chosen
     results = _run_steps(opened, chosen)

@@ -14,6 +14,7 @@ from ...crawl.catalogue import database_at
 from ...crawl.indexer import FolderIndexer, Indexed
 from ...crawl.search import MOST_SHOWN, SHOWN, Indexes, SnippetHit
 from ...logging import Report, counted, one_line, printable, say
+from ...models.chat import then_close
 from ...retrieve.plain_text import in_unicode, plain_text
 from ...settings.models import Models
 from ..arguments import json_option, project_at, quiet_option
@@ -45,14 +46,11 @@ def md_index(
 
     async def work() -> Indexed:
         database = database_at(project, db_root)
-        try:
-            with ProgressBar(quiet=quiet) as bar:
-                indexer = FolderIndexer(database, models, bar, logger)
-                return await indexer.index(root, name, description, ignore)
-        finally:
-            await models.close()
+        with ProgressBar(quiet=quiet) as bar:
+            indexer = FolderIndexer(database, models, bar, logger)
+            return await indexer.index(root, name, description, ignore)
 
-    indexed = asyncio.run(work())
+    indexed = asyncio.run(then_close(work(), models))
     for file in indexed.skipped:
         logger.report(Report("warning", f"skipped: {file.reason}", str(root / file.doc_path)))
     seconds = time.monotonic() - began
@@ -92,11 +90,7 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
     async def work() -> list[SnippetHit]:
         indexes = Indexes(database_at(project, db_root), models)
-        try:
-            return await indexes.search(query, index, k, MOST_SHOWN if full else SHOWN)
-        finally:
-            await indexes.close()
-            await models.close()
+        return await then_close(indexes.search(query, index, k, MOST_SHOWN if full else SHOWN), indexes, models)
 
     hits = asyncio.run(work())
     if as_json:

@@ -20,6 +20,7 @@ from ...llmd.document import MISSION
 from ...llmd.project import Proposal, check, is_applied, last_applied, new_document, open_document, propose, sync
 from ...logging import LoggerBase, Report, counted, in_file, say, visible
 from ...markdown.files import write_markdown
+from ...models.chat import then_close
 from ..arguments import Asking, asking_options, check_written
 from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, print_diff, report_failure
 
@@ -90,15 +91,9 @@ def answer_entry(document: Path, allow: tuple[str, ...], asking: Asking) -> None
     proposes are shown as a diff."""
     quiet = asking.quiet
     models, began = asking.models(), time.monotonic()
-
-    async def ask(logger: LoggerBase) -> bool:
-        try:
-            return await chat(document, models, in_file(logger, document), TerminalScreen(quiet))
-        finally:
-            await models.close()
-
     with _reporting(document, quiet) as logger:
-        if not asyncio.run(ask(logger)):
+        answer = chat(document, models, in_file(logger, document), TerminalScreen(quiet))
+        if not asyncio.run(then_close(answer, models)):
             return
         if not quiet:
             say(f"answered: {document}{cost(models, began)}", err=True)

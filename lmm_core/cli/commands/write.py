@@ -16,7 +16,7 @@ from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile
 from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork, replace_text, rewrite_file
-from ..arguments import Asking, Writing, asking_options, find_documents, writing_options
+from ..arguments import Asking, Writing, asking_options, find_documents, usage_errors, writing_options
 from ..files import FileWork, rewrite, work_file, work_on_saved
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure
 from ..session import SavedFiles, at_every_save
@@ -84,11 +84,9 @@ def own_pass(name: str, writing: Writing) -> None:
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         return run_pass(own, blocks, logger)
 
-    try:
+    with usage_errors(PassError):
         own: Pass = load_pass(name)
         rewrite(writing, work, "changed")
-    except PassError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _print_plan(writing: Writing, work: RagWork) -> None:

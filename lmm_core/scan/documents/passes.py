@@ -59,8 +59,14 @@ def markdown_rag(
     refresh: also replace what a model wrote before
     Return the blocks, or None if an error was reported. Raise ConfigError.
     """
+    from ...models.chat import then_close
+
     work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
-    return run_on_file(Path(path), work.finish_and_close, save, logger)
+
+    async def annotate(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        return await then_close(work.finish(blocks, file, logger), work.models, *filter(None, [annotator]))
+
+    return run_on_file(Path(path), annotate, save, logger)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +106,6 @@ class RagWork:
         if run.open:
             await run.ask()
         return run.finish()
-
-    async def finish_and_close(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """Run `finish` for a single file, and close the models."""
-        try:
-            return await self.finish(blocks, file, logger)
-        finally:
-            await self.models.close()
-            if self.annotator:
-                await self.annotator.close()
 
     async def plan(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagPlan:
         """Return the requests that `finish` would make. Raise ConfigError and ModelError."""

@@ -209,20 +209,17 @@ def clear_work(edits: bool = False) -> Work:
 
 
 def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
-    from ...models.chat import run
+    from ...models.chat import run, then_close
 
     async def talk() -> list[Block]:
-        try:
-            if save is True:
-                await work.finish(path, logger)
-                return parse_markdown_text(read_markdown(path).text)
-            return await work.blocks(path, logger)
-        finally:
-            await work.models.close()
+        if save is True:
+            await work.finish(path, logger)
+            return parse_markdown_text(read_markdown(path).text)
+        return await work.blocks(path, logger)
 
     def talk_and_save() -> list[Block]:
         check_save_to(path, save)
-        blocks = run(talk())
+        blocks = run(then_close(talk(), work.models))
         if save is not True:
             save_as(read_markdown(path), serialize_blocks(blocks), save)
         return blocks

@@ -15,6 +15,7 @@ from ....crawl import FOLDER
 from ....errors import LmmError
 from ....indexing.passages import Section
 from ....logging import LoggerBase, say
+from ....models.chat import then_close
 from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....retrieve.answer import MOST_CHARACTERS, Answer, BrokenAnswer, Conversation, context_text, make_conversation
 from ....retrieve.context import CitedSource
@@ -57,20 +58,18 @@ def ask(words: tuple[str, ...], type: str, budget: int | None, model: str, no_mo
     project = replace(project, ask=replace(project.ask, budget=budget or project.ask.budget))
     models, logger = Models(model, warn=warn), ReportPrinter()
 
-    async def work() -> None:
-        library = Library(project, models)
-        try:
-            async with _model_tools(library, not no_model) as tools:
-                talk = make_conversation(project, models, library, not no_model, tools)
-                printer = _AnswerPrinter(project, talk, type, no_model, as_json)
-                if question:
-                    await printer.answer(question)
-                else:
-                    await _hold_session(printer, library, logger)
-        finally:
-            await library.close()
+    library = Library(project, models)
 
-    asyncio.run(work())
+    async def work() -> None:
+        async with _model_tools(library, not no_model) as tools:
+            talk = make_conversation(project, models, library, not no_model, tools)
+            printer = _AnswerPrinter(project, talk, type, no_model, as_json)
+            if question:
+                await printer.answer(question)
+            else:
+                await _hold_session(printer, library, logger)
+
+    asyncio.run(then_close(work(), library))
     exit_with_status(logger)
 
 

@@ -13,6 +13,7 @@ from ....errors import QuestionsError
 from ....indexing.encoding import EncodingModel
 from ....indexing.passages import Section
 from ....logging import counted, say
+from ....models.chat import then_close
 from ....retrieve.plain_text import titles_path
 from ....settings.models import Models
 from ....settings.project import Project
@@ -28,7 +29,7 @@ from ....study.bench import (
     mean_reciprocal_rank,
     measures,
 )
-from ...arguments import find_documents, folders_argument, json_option, project_at
+from ...arguments import find_documents, folders_argument, json_option, project_at, usage_errors
 from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
 
 SECTIONS_SHOWN = 10
@@ -72,16 +73,12 @@ def _measure(
     models = Models(warn=warn)
 
     async def work() -> BenchReport:
-        try:
-            with ProgressBar() as bar:
-                job = Bench(project, models, encodings, logger, bar)
-                return await job.run(files, questions)
-        except QuestionsError as error:
-            raise click.UsageError(str(error)) from None
-        finally:
-            await models.close()
+        with ProgressBar() as bar:
+            job = Bench(project, models, encodings, logger, bar)
+            return await job.run(files, questions)
 
-    return asyncio.run(work())
+    with usage_errors(QuestionsError):
+        return asyncio.run(then_close(work(), models))
 
 
 def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter) -> None:

@@ -15,6 +15,7 @@ import click
 
 from ....errors import LmmError
 from ....logging import one_line, put, say
+from ....models.chat import then_close
 from ....retrieve.library import Library
 from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ....settings.models import Models
@@ -83,7 +84,8 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
 
     models = ServedModels(model, project.serve.concurrency, Log(_say))
     by = models.check(project)
-    size, language = asyncio.run(_read_size(Library(project, models, project.serve.patience)))
+    library = Library(project, models, project.serve.patience)
+    size, language = asyncio.run(then_close(_read_size(library), library))
     options = with_our_texts(project.serve, language, course_title(project.root))
     options = replace(options, concurrency=-(-options.concurrency // workers))
     site = _site(project.root)
@@ -136,8 +138,6 @@ async def _read_size(library: Library) -> tuple[str, str]:
             return material.size, material.documents[0].language
     except LmmError as error:
         return f"warning: {error}", ""
-    finally:
-        await library.close()
 
 
 def _say(message: str) -> None:
@@ -168,12 +168,8 @@ def mcp(folder: Path | None) -> None:
     async def serve() -> None:
         tools = Tools(library)
         indexes = add_tools(tools, project, models, Path.cwd())
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # makes reading standard input interruptible
-            await serve_stdio(tools)
-        finally:
-            await indexes.close()
-            await library.close()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # makes reading standard input interruptible
+        await then_close(serve_stdio(tools), indexes, library)
 
     try:
         asyncio.run(serve())
