@@ -77,7 +77,8 @@ def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutpu
     result: a noun for messages (`annotations`)
     """
     if document.source is None:
-        return _apply_to_elements(document, work)
+        elements, blocks = read_elements(document)
+        return write_blocks(document, elements, work(blocks))
     call = document.call
     if not (call.to_markdown or call.is_followed):
         document.logger.warning(
@@ -90,9 +91,3 @@ def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutpu
     if call.to_markdown:
         return write_text(document, text)
     return write_elements(document, as_divs(document, blocks) or document.ast, text)
-
-
-def _apply_to_elements(document: FilterDocument, work: Pass) -> FilterOutput:
-    elements, blocks = read_elements(document)
-    blocks = work(blocks)
-    return write_blocks(document, elements, blocks)

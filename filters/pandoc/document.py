@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from lmm_core.errors import FilterError
 from lmm_core.logging import LocatedLogger, LoggerBase
-from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
+from lmm_core.markdown.blocks import Block, MetadataBlock, Problem, Spelling, header_content, is_native
 from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.keys import is_positional
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, refused_options, report_refused
@@ -208,7 +208,7 @@ def require_places(document: FilterDocument) -> None:
     if document.call.previous:
         return
     _require_comments(document, blocks)
-    if blocks is not None and not _has_native(blocks):
+    if blocks is not None and not any(map(is_native, blocks)):
         return
     keys = [key for key in document.ast["meta"] if is_positional(key)]
     if not keys:
@@ -244,11 +244,3 @@ def _holds_comment(block: Block) -> bool:
     if isinstance(block, MetadataBlock):
         return block.spelling == "comment"
     return "<!--" in block.source and any(part.spelling == "comment" for part in find_parts(block.source))
-
-
-def _has_native(blocks: Sequence[Block]) -> bool:
-    return any(
-        (isinstance(b, MetadataBlock) and b.spelling == "native" and not isinstance(b, HeaderBlock))
-        or (isinstance(b, ErrorBlock) and b.source.lstrip().startswith("-"))
-        for b in blocks
-    )

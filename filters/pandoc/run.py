@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -167,18 +167,12 @@ class PandocRun:
         match = re.search(r"(\d+)\.\d+", version)
         return int(match[1]) if match else 3
 
-    def parse_inputs(self, with_shift: bool = True) -> dict[str, Any]:
-        """Return the JSON of the input files, before filters. Raise FilterError."""
-        return self._parse(self.inputs, None, set() if with_shift else _SHIFT)
-
-    def parse_text(self, text: str, with_shift: bool = True) -> dict[str, Any]:
-        """Return the JSON of a text, parsed like the input. Raise FilterError."""
-        dropped = {"from", "file-scope"} | (set() if with_shift else _SHIFT)
-        return self._parse([], text, dropped, ["-f", self.reader.replace("-yaml_metadata_block", "")])
-
-    def _parse(
-        self, inputs: list[str], text: str | None, dropped: set[str], extra: Iterable[str] = ()
-    ) -> dict[str, Any]:
+    def parse(self, text: str | None = None, *, with_shift: bool = True) -> dict[str, Any]:
+        """Return the JSON of the input files before filters, or of a text parsed like them. Raise FilterError."""
+        dropped, sources = set() if with_shift else _SHIFT, self.inputs
+        if text is not None:
+            dropped = {"from", "file-scope"} | dropped
+            sources = ["-f", self.reader.replace("-yaml_metadata_block", "")]
         arguments = [
             f"--{name}" if value is None else f"--{name}={value}"
             for name, value in self.options
@@ -191,9 +185,7 @@ class PandocRun:
                 path = Path(folder, f"{at}.yaml")
                 path.write_text(json.dumps(_reading_defaults(defaults, dropped)), encoding="utf-8")
                 arguments.append(f"--defaults={path}")
-            output = run_pandoc(
-                self.executable, [*arguments, *extra, "-t", "json", "-o", "-", *inputs], text, self.folder
-            )
+            output = run_pandoc(self.executable, [*arguments, "-t", "json", "-o", "-", *sources], text, self.folder)
         parsed: dict[str, Any] = json.loads(output)
         return parsed
 
@@ -241,8 +233,10 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
 
 def find_run() -> PandocRun | None:
     """Return the run of the nearest pandoc ancestor, or None."""
-    process = find_pandoc()
-    return parse_command_line(process.command[1:], process.names[0], process.folder, process.ident) if process else None
+    for process in find_ancestors():
+        if any(_PANDOC.match(Path(name).name) for name in process.names):
+            return parse_command_line(process.command[1:], process.names[0], process.folder, process.ident)
+    return None
 
 
 def parse_command_line(arguments: list[str], executable: str, folder: Path, process: str = "") -> PandocRun:
@@ -294,14 +288,6 @@ class Ancestor(NamedTuple):
     command: list[str]
     folder: Path
     ident: str
-
-
-def find_pandoc() -> Ancestor | None:
-    """Return the nearest ancestor that is pandoc, or None."""
-    for process in find_ancestors():
-        if any(_PANDOC.match(Path(name).name) for name in process.names):
-            return process
-    return None
 
 
 def find_ancestors() -> Iterator[Ancestor]:

@@ -107,7 +107,7 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
     """
     if call.in_quarto or (call.previous and not needs_text(call)):
         return False
-    if call.previous or is_direct(call) or _is_read_again(call, ast, text):
+    if call.previous or _is_direct(call) or _is_read_again(call, ast, text):
         return True
     if call.run is not None and call.overwrites_source and not call.may_follow_foreign:
         raise FilterError(
@@ -122,7 +122,7 @@ def needs_text(call: FilterCall) -> bool:
     return base_format(reader) != "markdown" or "-fenced_divs" in reader or "-native_divs" in reader
 
 
-def is_direct(call: FilterCall) -> bool:
+def _is_direct(call: FilterCall) -> bool:
     """Return True if pandoc certainly read its elements from the files, and no other filter changed them."""
     run = call.run
     if run is None or run.defaults or call.options.source or run.files is None:
@@ -139,7 +139,7 @@ def _is_read_again(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
     # pandoc 3 shifts headings after filters, pandoc 2 before
     for with_shift in (True, False) if run.shifts_headings else (True,):
         try:
-            inner = run.parse_inputs(with_shift)
+            inner = run.parse(with_shift=with_shift)
         except FilterError:
             return False
         if inner["blocks"] == ast["blocks"] and foreign_meta(inner["meta"]) == foreign_meta(ast["meta"]):

@@ -148,5 +148,5 @@ def parse_as_input(document: FilterDocument, text: str) -> Json:
             "Write them as divs: lmm convert --to div FILES"
         )
     # pandoc 3 shifts headings after filters, pandoc 2 before
-    is_shifted = run.shifts_headings and run.parse_inputs()["blocks"] == document.ast["blocks"]
-    return run.parse_text(text, with_shift=is_shifted)
+    is_shifted = run.shifts_headings and run.parse()["blocks"] == document.ast["blocks"]
+    return run.parse(text, with_shift=is_shifted)

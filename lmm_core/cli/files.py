@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import MarkdownError
+from ..errors import ConfigError, MarkdownError
 from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile
@@ -22,7 +22,6 @@ from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
 from .arguments import Writing, find_documents
 from .reports import ReportPrinter, cost, print_diff, print_json, report_failure
-from .session import is_done
 
 WOULD = "would be "  # prefix with `--check` and `--diff`
 FILES_AT_ONCE = 16
@@ -40,7 +39,7 @@ class FileWork:
     on_file: Callable[[Path, ReportPrinter], Awaitable[bool]]
     done: str
     models: Models | None = None
-    tallies: Mapping[Path, Tally] = field(default_factory=dict)
+    tallies: Mapping[Path, Tally] | None = None
 
 
 @dataclass
@@ -87,7 +86,7 @@ def rewrite(
     async def on_file(path: Path, logger: ReportPrinter) -> bool:
         return await rewrite_file(path, work, logger, write)
 
-    file_work = FileWork(on_file, f"{WOULD}{done}" if check or diff else done, models, tallies or {})
+    file_work = FileWork(on_file, f"{WOULD}{done}" if check or diff else done, models, tallies)
     outcomes = for_each(writing.paths, file_work, writing.finder, as_json=as_json, quiet=quiet)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
@@ -118,14 +117,15 @@ def _print_outcomes(outcomes: Sequence[FileOutcome], work: FileWork, cost: str) 
     changed = [(outcome.path, _describe_change(outcome, work)) for outcome in outcomes if outcome.changed]
     for name, became in changed:
         say(f"{became}: {name}", err=True)
-    sum_up, complete = sum(work.tallies.values(), Tally()), sum(became == work.done for _, became in changed)
+    sum_up = sum((work.tallies or {}).values(), Tally())
+    complete = sum(became == work.done for _, became in changed)
     say(f"{complete} of {len(outcomes)} files {work.done}{sum_up.by_annotators}{cost}", err=True)
     if sum_up.left_out:
         say(sum_up.left_out, err=True)
 
 
 def _describe_change(outcome: FileOutcome, work: FileWork) -> str:
-    tally, verb = work.tallies.get(Path(outcome.path)), work.done
+    tally, verb = (work.tallies or {}).get(Path(outcome.path)), work.done
     if tally is None or (tally.written and not tally.failed):
         return verb
     if tally.written:
@@ -153,8 +153,11 @@ async def _work_on_all(paths: list[Path], work: FileWork, quiet: bool) -> list[F
 
 def work_on_saved(saved: Sequence[Path], work: FileWork, quiet: bool) -> bool:
     """Work on saved files, and print what changed, with the time. Return False on failure."""
-    outcomes: list[FileOutcome] = []
-    is_complete = is_done(lambda: outcomes.extend(for_each(tuple(saved), work, quiet=True)))
+    try:
+        outcomes = for_each(tuple(saved), work, quiet=True)
+    except (click.UsageError, ConfigError) as error:  # a half-typed configuration, or a file being replaced
+        say(str(error), err=True)
+        return False
     printer = ReportPrinter()
     for outcome in [] if quiet else outcomes:
         for report in outcome.reports:
@@ -162,7 +165,7 @@ def work_on_saved(saved: Sequence[Path], work: FileWork, quiet: bool) -> bool:
                 printer.report(report)
         if outcome.changed:
             say(f"{time.strftime('%H:%M:%S')} {work.done}: {outcome.path}", err=True)
-    return is_complete
+    return True
 
 
 def exit_with_outcomes(outcomes: list[FileOutcome]) -> None:

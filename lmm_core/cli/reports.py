@@ -74,12 +74,6 @@ def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
         return None
 
 
-def shorten(path: Path) -> Path:
-    """Return a path relative to the working folder if it is inside."""
-    working_folder = Path.cwd()
-    return path.relative_to(working_folder) if path.is_relative_to(working_folder) else path
-
-
 def exit_with_status(logger: ReportPrinter) -> NoReturn:
     """Exit with 1 if an error was reported."""
     sys.exit(1 if logger.count("error") else 0)

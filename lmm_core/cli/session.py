@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ..errors import ConfigError, QuartoError
 from ..logging import say
 from ..markdown.files import find_markdown
@@ -150,13 +148,3 @@ def at_every_save(files: SavedFiles, work: Callable[[list[Path]], bool]) -> None
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except KeyboardInterrupt:
         say("", err=True)
-
-
-def is_done(work: Callable[[], object]) -> bool:
-    """Run work in a loop that survives errors. Return False on failure; Ctrl-C ends the loop."""
-    try:
-        work()
-    except (click.UsageError, ConfigError) as error:  # a half-typed configuration, or a file being replaced
-        say(str(error), err=True)
-        return False
-    return True

@@ -24,6 +24,7 @@ from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
 from ..settings.tables import IN_COURSE
 from .publish import Workshop
+from .text import count_cells
 
 CLEANED = ("website", "book", "manuscript")  # project types whose output Quarto deletes before rendering
 OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # by Quarto project type, default _site
@@ -152,15 +153,9 @@ def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
     """Return a message if cells of a Quarto project would not be run because Quarto is not installed."""
     if not course.use_quarto or not project_file(course.folder):
         return []
-    count = _count_cells(pages)
+    count = sum(count_cells(page.file) for page in pages)
     advice = "Install it (pip install quarto-cli), or show the code without results: lmm course --no-quarto"
     return [f"Quarto is not installed, so {counted(count, 'cell')} would not be run. {advice}"] if count else []
-
-
-def _count_cells(pages: Sequence[Page]) -> int:
-    from .text import count_cells
-
-    return sum(count_cells(page.file) for page in pages)
 
 
 def annotate(course: Course) -> str:
@@ -186,7 +181,7 @@ def render(course: Course) -> str:
     with course.progress as progress:
         count = write_site(pages, course.folder, course.workshop.site, course.settings, course.logger, progress)
     without = " (navigation, theme and formats of _quarto.yml need Quarto)" if course.settings else ""
-    cells = _count_cells(pages)
+    cells = sum(count_cells(page.file) for page in pages)
     results = f"; {counted(cells, 'code cell')} shown without results" if cells else ""
     return f"{counted(count, 'page')}, by pandoc{without}{results}"
 

@@ -96,6 +96,12 @@ def is_inside(path: str | Path, folder: str | Path) -> bool:
     return place == root or place.startswith(os.path.join(root, ""))  # noqa: PTH118 (called for every page)
 
 
+def shorten(path: Path, folder: Path | None = None) -> Path:
+    """Return a path from a folder (by default the working folder) if it is inside, for messages."""
+    base = folder or Path.cwd()
+    return path.relative_to(base) if path.is_relative_to(base) else path
+
+
 def name_from(root: Path, path: Path) -> str:
     """Return a file's resolved path from a root, with `/`."""
     return Path(os.path.relpath(os.path.realpath(path), root)).as_posix()

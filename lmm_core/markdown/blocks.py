@@ -170,6 +170,13 @@ def is_text(block: Block | None) -> TypeGuard[TextBlock]:
     return isinstance(block, TextBlock) and not isinstance(block, ErrorBlock | FrontMatterBlock)
 
 
+def is_native(block: Block) -> bool:
+    """Return True for a native metadata block other than the header, also an unreadable one."""
+    if isinstance(block, ErrorBlock):
+        return block.source.lstrip().startswith("-")
+    return isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock) and block.spelling == "native"
+
+
 def prefix_block(block: Block, lead: str) -> Block:
     """Return a block with `lead` (blank lines, a byte-order mark) before it."""
     if isinstance(block, MetadataBlock):

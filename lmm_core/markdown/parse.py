@@ -207,12 +207,8 @@ class _Parser:
             end = self.regions.div_end(pos)
             return ErrorBlock(self._source(start, end), line, NOT_ONE_BLOCK, line) if end else None
         body, end = extent
-        parsed = parse_metadata(self.text[body[0] : body[1]])
-        if parsed.content is not None:
-            return self._metadata(start, end, line, body, parsed, "div")
-        at = line + self.text.count("\n", pos, body[0]) + parsed.error_line
-        message = parsed.error or not_a_mapping(self.text[body[0] : body[1]])
-        return ErrorBlock(self._source(start, end), line, message, at)
+        lead = self.text.count("\n", pos, body[0])
+        return self._metadata_or_error(start, end, line, body, "div", lead)
 
     def _div_body(self, pos: int) -> tuple[tuple[int, int], int] | None:
         head = _DIV_HEAD.match(self.text, pos)
@@ -232,11 +228,18 @@ class _Parser:
             return ErrorBlock(self._source(start, end), line, CLOSED_EARLY, line + self.text.count("\n", pos, body[1]))
         if (at := self.text.find("--!>", *body)) >= 0:
             return ErrorBlock(self._source(start, end), line, CLOSED_FOR_SOME, line + self.text.count("\n", pos, at))
-        parsed = parse_metadata(self.text[body[0] : body[1]])
+        return self._metadata_or_error(start, end, line, body, "comment")
+
+    def _metadata_or_error(
+        self, start: int, end: int, line: int, body: tuple[int, int], spelling: Spelling, lead: int = 1
+    ) -> Block:
+        """Return the block of a div or comment. lead: lines before its YAML."""
+        text = self.text[body[0] : body[1]]
+        parsed = parse_metadata(text)
         if parsed.content is not None:
-            return self._metadata(start, end, line, body, parsed, "comment")
-        message = parsed.error or not_a_mapping(self.text[body[0] : body[1]])
-        return ErrorBlock(self._source(start, end), line, message, line + 1 + parsed.error_line)
+            return self._metadata(start, end, line, body, parsed, spelling)
+        message = parsed.error or not_a_mapping(text)
+        return ErrorBlock(self._source(start, end), line, message, line + lead + parsed.error_line)
 
     def _metadata(
         self, start: int, end: int, line: int, body: tuple[int, int], parsed: Parsed, spelling: Spelling

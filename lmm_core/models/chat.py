@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, replace
 from functools import wraps
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from ..arguments import Arguments
@@ -94,12 +95,7 @@ class Usage:
         self.tokens_out += reply.tokens_out
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.requests + other.requests,
-            self.tokens_in + other.tokens_in,
-            self.tokens_out + other.tokens_out,
-            self.cached + other.cached,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
     def __str__(self) -> str:
         requests = counted(self.requests, "request")

@@ -20,11 +20,7 @@ def count_tokens(text: str) -> int:
         for sign in _TYPESET:
             text = text.replace(sign, ".")
         text = text if text.isascii() else _BEYOND_ASCII.sub(lambda run: _in_ascii(run[0]), text)
-    return _tokens_of_ascii(text)
-
-
-def _tokens_of_ascii(text: str) -> int:
-    """Estimate without a loop: every 6 bytes of a word become a sign, the rest a `w` after a blank."""
+    # without a loop: every 6 bytes of a word become a sign, the rest a `w` after a blank
     kinds = text.encode().translate(_KINDS_OF_BYTES).replace(b"w" * BYTES_A_TOKEN, b"s")
     return kinds.count(b"s") + (b" " + kinds.replace(b"s", b" ")).count(b" w")
 

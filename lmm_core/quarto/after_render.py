@@ -12,7 +12,7 @@ from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import KeepingLogger, LoggerBase, counted, in_file
 from ..markdown.visibility import KnitRules
-from ..settings.project import Project, load_project
+from ..settings.project import load_project
 from ..settings.quarto_inputs import (
     DocumentFinder,
     find_inputs,
@@ -75,41 +75,36 @@ def _outputs(output: Path, output_files: Sequence[str], pages: Sequence[Page], p
 def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
     """Index the pages. Raise StoreError, ModelError and ConfigError.
 
-    prune: remove deleted documents from the index"""
+    prune: remove deleted and excluded documents from the index"""
     finder = DocumentFinder()
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
-    if paths:
-        import asyncio
+    if not paths:
+        return
+    import asyncio
 
-        project = load_project(project_dir / "-")
-        types = with_quarto(project, project_dir).rules.div_types  # the index ignores `keep`
-        project = replace(project, rules=replace(project.rules, div_types=types))
-        counts = asyncio.run(_index(paths, project, logger, prune))
-        logger.info(f"index: {counts.describe()}")
-
-
-async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
-    """Index files.
-
-    prune: remove deleted and excluded files from the index"""
     from ..indexing.collection import open_index
     from ..indexing.refresh import Refresh
     from ..indexing.sources import NotesReader
     from ..settings.models import Models
 
+    project, models = load_project(project_dir / "-"), Models(warn=logger.warning)
+    types = with_quarto(project, project_dir).rules.div_types  # the index ignores `keep`
+    project = replace(project, rules=replace(project.rules, div_types=types))
+
     def rules_of(path: Path) -> KnitRules:
         return replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
-    models = Models(warn=logger.warning)
-    async with open_index(project, models) as store:
-        refresh = Refresh(project, store, models, logger=logger, reader=NotesReader(project, rules_of))
-        finder = DocumentFinder()
-        # other files may be pages in another profile
-        refresh.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
-        counts = await refresh.run(paths)
-        counts.removed += refresh.prune() if prune else 0
-        return counts
+    async def work() -> Counts:
+        async with open_index(project, models) as store:
+            refresh = Refresh(project, store, models, logger=logger, reader=NotesReader(project, rules_of))
+            # other files may be pages in another profile
+            refresh.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
+            counts = await refresh.run(paths)
+            counts.removed += refresh.prune() if prune else 0
+            return counts
+
+    logger.info(f"index: {asyncio.run(work()).describe()}")
 
 
 # The ask box

@@ -41,7 +41,7 @@ def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase)
     for page in candidates:
         if is_notebook(page.file.path):
             in_file(logger, name_in_project(page.file.path, project_dir)).warning(NOT_ANNOTATED)
-    if todo := [page.file.path for page in candidates if page.is_written]:
+    if todo := [page.file.path for page in candidates if not (page.outside or is_notebook(page.file.path))]:
         import asyncio
 
         asyncio.run(_annotate(todo, project_dir, logger))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, serialize_blocks
+from ..markdown.blocks import Block, HeaderBlock, TextBlock, is_native, serialize_blocks
 from ..markdown.divs import find_parts
 from ..markdown.files import MarkdownDocument, is_notebook
 from ..markdown.metadata.body import parse_metadata
@@ -44,19 +44,13 @@ def native_lines(blocks: Sequence[Block]) -> list[int]:
     lines: list[int] = []
     before = 0
     for at, block in enumerate(blocks):
-        if _is_rule_over_text(blocks, at) or _is_native(block):
+        if _is_rule_over_text(blocks, at) or is_native(block):
             lines.append(block.line)
         elif isinstance(block, TextBlock) and "---" in block.source:
             starts = [part.start for part in find_parts(block.source) if part.spelling == "native"]
             lines += [before + block.source.count("\n", 0, start) + 1 for start in starts]
         before += block.source.count("\n")
     return lines
-
-
-def _is_native(block: Block) -> bool:
-    if isinstance(block, ErrorBlock):
-        return block.source.lstrip().startswith("-")
-    return isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock) and block.spelling == "native"
 
 
 def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..files.walk import RENDERED, is_document, is_inside
-from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
+from ..files.walk import RENDERED, is_document, is_inside, shorten
+from ..markdown.files import MarkdownDocument, read_markdown
 from ..settings.quarto_inputs import find_inputs, follow_includes, named_in
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
 from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_options
@@ -26,11 +26,6 @@ class Page(MarkdownDocument):
     includes: Sequence[Path] = ()
     included: bool = False
     outside: bool = False
-
-    @property
-    def is_written(self) -> bool:
-        """True if the file may be changed."""
-        return not self.outside and not is_notebook(self.file.path)
 
 
 def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
@@ -76,7 +71,7 @@ def _page_options(page: Page, project_dir: Path) -> RenderOptions:
 
 def name_in_project(path: Path, project_dir: Path) -> str:
     """Return a path relative to the project if inside, for messages."""
-    return str(path.relative_to(project_dir)) if path.is_relative_to(project_dir) else str(path)
+    return str(shorten(path, project_dir))
 
 
 # The environment of Quarto's scripts

@@ -27,7 +27,7 @@ from ..settings.project import Project
 from .access import SITE, AccessRules, Guard, needs_token, refusal
 from .answers import MOST_HITS, SLOW, Answers, Looked, ServedModels, event_bytes
 from .log import LibraryHandler, Log
-from .page import ServedSite, about_data, home_page
+from .page import ServedSite, home_page
 from .questions import Question, checked_text, read_body, read_judgement, read_question
 from .recorder import make_recorder
 from .tokens import TokenFile
@@ -36,6 +36,7 @@ BUSY = 2.0  # seconds to wait when the server is busy
 PATIENCE = 1.0  # seconds to wait for a slot
 HITS = 6
 SITE_POLICY = "base-uri 'self'; object-src 'self'; frame-ancestors 'self'"
+ABOUT = ("title", "greeting", "empty", "too_long", "language", "record", "keep_days", "privacy")  # public options
 API = ("/ask", "/judge", "/search", "/health", "/about", SITE, "/")
 
 
@@ -146,7 +147,7 @@ class _Routes:
         return JSONResponse(await self.answers.health())
 
     async def about(self, request: Request) -> Response:
-        return JSONResponse(about_data(self.options))
+        return JSONResponse({name: getattr(self.options, name) for name in ABOUT})
 
     async def judge(self, request: Request) -> Response:
         await self.answers.judge(*read_judgement(await read_body(request), self.options.max_question))

@@ -9,7 +9,6 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, Response
@@ -24,9 +23,6 @@ TYPES = {".js": "text/javascript", ".css": "text/css"}
 HEADERS = {"Cache-Control": "no-cache"}
 EXAMPLES = 3  # questions
 _FOLDER = Path(__file__).parent
-ABOUT = (
-    "title", "greeting", "empty", "too_long", "language", "record", "keep_days", "privacy",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,11 +67,6 @@ def with_our_texts(options: ServeOptions, language: str = "", course: str = "") 
         too_long=ours["too_long"].replace("{most}", str(options.max_question)),
         language=language,
     )
-
-
-def about_data(options: ServeOptions) -> dict[str, Any]:
-    """Return the server's public description."""
-    return {name: getattr(options, name) for name in ABOUT}
 
 
 def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:

@@ -15,7 +15,6 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.supervisors import Multiprocess
 
 GRACE = 10  # seconds for running answers at shutdown
 CONNECTIONS = 500  # at the same time; further requests get status 503
@@ -83,11 +82,6 @@ def server_config(
         access_log=False, server_header=False, ws="none", lifespan="on", proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
-
-
-def run_workers(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve with several processes, and replace those that die, until this one is terminated."""
-    Multiprocess(config, sockets=[listening]).run()
 
 
 def end_with_parent() -> None:

@@ -21,7 +21,7 @@ from ..markdown.metadata.lmm_options import options_in
 from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ROLES, ModelName, PromptFiles, choose_model, is_default, leads_outside, parse_name
 from ..models.sources import ModelOptions, known_sources
-from .tables import CONFIG_NAME, SECTIONS, ConfigTables, FilePatterns, KnitOptions, ScanOpts, is_setting
+from .tables import CONFIG_NAME, SECTIONS, ConfigTables, FilePatterns, ScanOpts, is_setting
 
 if TYPE_CHECKING:
     from .config import ConfigSettings
@@ -96,9 +96,10 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
     tables["files"] = _without_prompts(settings.files, settings.prompts)
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
     models = {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model}
-    return Project(
-        root, _knit_rules(settings.knit), models, templates=_own_prompts(settings.prompts, root), **tables
-    )  # fmt: skip
+    knit = settings.knit
+    allowed = frozenset(knit.allowed_words) | taken_out_types(knit.div_types)
+    rules = KnitRules(configured_types(knit.div_types), frozenset(knit.keep), allowed=allowed)
+    return Project(root, rules, models, templates=_own_prompts(settings.prompts, root), **tables)
 
 
 def _without_prompts(files: FilePatterns, prompts: PromptFiles) -> FilePatterns:
@@ -129,11 +130,6 @@ def _own_prompts(prompts: PromptFiles, root: Path) -> dict[str, str]:
     if problems:
         raise ConfigError("\n".join(problems))
     return {name: text for name, text in texts.items() if text}
-
-
-def _knit_rules(knit: KnitOptions) -> KnitRules:
-    allowed = frozenset(knit.allowed_words) | taken_out_types(knit.div_types)
-    return KnitRules(configured_types(knit.div_types), frozenset(knit.keep), allowed=allowed)
 
 
 def model_name(project: Project, role: str) -> ModelName:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ..errors import MarkdownError
 from ..files.gitignore import Rules, matches, read_patterns, takes
-from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, is_document, is_inside
+from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, is_document, is_inside, shorten
 from ..logging import LoggerBase, counted, in_file
 from ..markdown.files import find_markdown, project_root, read_markdown
 from .project import load_project
@@ -130,7 +130,7 @@ class DocumentFinder:
         names = [path.relative_to(folder).as_posix() for path in left_out[:SHOWN]]
         name_list = ", ".join([*names, *(["…"] if len(left_out) > SHOWN else [])])
         are, pronoun = ("is no page", "it") if len(left_out) == 1 else ("are no pages", "them")
-        in_file(logger, _as_typed(project_file(quarto) or quarto)).info(
+        in_file(logger, shorten(project_file(quarto) or quarto)).info(
             f"{counted(len(left_out), 'document')} left out that {are} ({name_list}); "
             f'to use {pronoun}, name {pronoun}, or set include = ["*"] in [files] of config.toml'
         )
@@ -151,11 +151,6 @@ def _find_place(folder: Path) -> _FolderPlace:
 def _read_rules(root: Path) -> tuple[Rules | None, Rules]:
     files = load_project(root / "-").files
     return read_patterns(files.include) if files.include else None, read_patterns(files.exclude)
-
-
-def _as_typed(path: Path) -> Path:
-    working_folder = Path.cwd().resolve()
-    return path.relative_to(working_folder) if path.is_relative_to(working_folder) else path
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:

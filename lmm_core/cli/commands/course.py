@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import LmmError
-from ...files.walk import RENDERED
+from ...files.walk import RENDERED, shorten
 from ...logging import counted, one_line, say
 from ...settings.project import Project, load_project
 from ...settings.quarto_inputs import find_inputs, with_included
 from ...settings.quarto_project import with_quarto
 from ..arguments import find_all_documents, json_option, usage_errors
-from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
 
 if TYPE_CHECKING:
     from ...course.create import CoursePart
@@ -213,25 +213,16 @@ def _inputs(project: Project, output: Path) -> list[Path]:
 # Called by the scripts of the Quarto extension
 
 
-@click.group(hidden=True)
-def quarto() -> None:
-    """Run the steps of the Quarto extension before and after a render."""
+@click.command(hidden=True)
+@click.argument("stage", type=click.Choice(["pre-render", "post-render"]))
+def quarto(stage: str) -> None:
+    """Run the steps of the Quarto extension before and after a render.
 
-
-@quarto.command("pre-render")
-def pre_render_command() -> None:
-    """Refuse or convert native blocks, and annotate. Quarto calls this before a render."""
+    Before it, native blocks are refused, and documents annotated. After it, the site is searched for leaks, and the
+    index refreshed."""
     from ...quarto.render import run_script
 
-    sys.exit(run_script("pre-render"))
-
-
-@quarto.command("post-render")
-def post_render_command() -> None:
-    """Look for leaks, and refresh the index. Quarto calls this after a render."""
-    from ...quarto.render import run_script
-
-    sys.exit(run_script("post-render"))
+    sys.exit(run_script(stage))
 
 
 # The sample course

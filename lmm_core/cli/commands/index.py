@@ -137,19 +137,16 @@ def chunks(paths: tuple[Path, ...], finder: DocumentFinder, markdown: bool, as_j
         print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in encoded])
     else:
         for chunk in encoded:
-            _print_text(chunk) if markdown else _print_chunk(chunk)
+            place = f"{chunk.payload['source']}:{chunk.payload['line_start']}-{chunk.payload['line_end']}"
+            if markdown:
+                put(f"<!-- chunk: {place}, {len(chunk.content)} characters -->\n\n{chunk.content}\n\n")
+            else:
+                _print_chunk(chunk, place)
     exit_with_status(logger)
 
 
-def _print_text(chunk: Chunk) -> None:
+def _print_chunk(chunk: Chunk, place: str) -> None:
     payload = chunk.payload
-    place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
-    put(f"<!-- chunk: {place}, {len(chunk.content)} characters -->\n\n{chunk.content}\n\n")
-
-
-def _print_chunk(chunk: Chunk) -> None:
-    payload = chunk.payload
-    place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
     type = f" [{payload['type']}]" if payload.get("type") else ""
     say(one_line(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{type}"))
     say("    " + " ".join(chunk.content.split())[:110])

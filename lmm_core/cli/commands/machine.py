@@ -141,7 +141,8 @@ def prompts(name: str | None, begin: bool, as_json: bool) -> None:
     elif begin:
         _begin_prompt(name)
     else:
-        _show_prompt(name)
+        prompt, own = _known_prompt(name), project_at(None).templates.get(name)
+        say(as_written(own) if own else prompt.text)
 
 
 def _list_prompts(as_json: bool) -> None:
@@ -157,12 +158,6 @@ def _list_prompts(as_json: bool) -> None:
     width = max(map(len, KNOWN))
     for prompt in KNOWN.values():
         say(f"{prompt.name:<{width}}  {'own ' if prompt.name in own else 'ours'}  {prompt.purpose}")
-
-
-def _show_prompt(name: str) -> None:
-    prompt = _known_prompt(name)
-    own = project_at(None).templates.get(name)
-    say(f"{as_written(own) if own else prompt.text}")
 
 
 def _begin_prompt(name: str) -> None:

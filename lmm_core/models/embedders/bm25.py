@@ -6,8 +6,8 @@ The weights equal fastembed's `Qdrant/bm25`, whose import takes longer than a se
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import partial
 
 from ..languages.stemming import Stemmer, Stemmers
 from ..languages.words import WordCache, find_words
@@ -32,10 +32,6 @@ class Bm25Encoder:
         self._stemmers = Stemmers(language.strip() or USUAL_LANGUAGE)
         self._numbers: dict[str, WordCache[int]] = {}  # by language
         self.language = self._stemmers.of("").language
-
-    def __reduce__(self) -> tuple[Callable[[str], Bm25Encoder], tuple[str]]:
-        """Pickle so that another process reuses one encoder per language."""
-        return _of_language, (self.language,)
 
     def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
         """Return a vector for each stored text. languages: codes, "" if unknown."""
@@ -64,8 +60,3 @@ class Bm25Encoder:
     def _number(self, stemmer: Stemmer, word: str) -> int:
         stem = stemmer.find_stem(word) if len(word) <= _LONGEST_WORD else ""
         return abs(self._hash(stem)) if stem else _LEFT_OUT
-
-
-@cache
-def _of_language(language: str) -> Bm25Encoder:
-    return Bm25Encoder(language)

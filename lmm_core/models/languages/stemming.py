@@ -91,7 +91,11 @@ class Stemmer:
 
     def __init__(self, language: str) -> None:
         self.language = language_code(language)
-        self._stem = make_stemmer(self.language)
+        self._stem: Callable[[str], str] = str
+        if self.language in LANGUAGES:
+            from py_rust_stemmers import SnowballStemmer
+
+            self._stem = SnowballStemmer(LANGUAGES[self.language]).stem_word
         self._left_out = frozenset(map(fold, stop_words(self.language)))
         self.stem = WordCache(self.find_stem).__getitem__  # cached; "" for a stop word
 
@@ -138,13 +142,3 @@ class Stemmers:
         A word that is a stop word in all of them is returned folded."""
         codes = tuple(languages) or tuple(self._stemmers) or (self.language,)
         return list(dict.fromkeys(filter(None, (self.of(code).stem(word) for code in codes)))) or [fold(word)]
-
-
-def make_stemmer(language: str) -> Callable[[str], str]:
-    """Return the stemming function for a language code; without a Snowball stemmer it changes nothing."""
-    if language not in LANGUAGES:
-        return str
-    from py_rust_stemmers import SnowballStemmer
-
-    stem: Callable[[str], str] = SnowballStemmer(LANGUAGES[language]).stem_word
-    return stem

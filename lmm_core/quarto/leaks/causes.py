@@ -13,6 +13,7 @@ from ...markdown.blocks import HeadingBlock, header_content
 from ...markdown.files import read_markdown
 from ...markdown.parse import parse_markdown_text
 from ...settings.quarto_project import mapping_in, page_settings, read_project
+from ..pages import name_in_project
 from .findings import Leak
 from .site_text import PAGES
 
@@ -33,7 +34,7 @@ TITLE = (
 
 def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
     """Return a summary of leaks, one message per line."""
-    place = f"{output.relative_to(project_dir)}/" if output.is_relative_to(project_dir) else f"{output}/"
+    place = f"{name_in_project(output, project_dir)}/"
     parts = counted(len(leaks), "part") + (" that is" if len(leaks) == 1 else " that are")
     verb = "is" if len(leaks) == 1 else "are"
     summary = (
@@ -47,14 +48,10 @@ def _causes(leaks: Iterable[Leak], project_dir: Path) -> Iterator[str]:
     places: dict[str, str] = {}
     for leak in leaks:
         if leak.file.suffix.lower() in PAGES and leak.file.is_file() and _EMBEDDED in leak.file.read_bytes():
-            places.setdefault(CODE_TOOLS, _name(leak.file, project_dir))
+            places.setdefault(CODE_TOOLS, name_in_project(leak.file, project_dir))
         elif cause := cause_in_source(leak, project_dir):
-            places.setdefault(cause, f"{_name(leak.source, project_dir)}:{leak.line}")
+            places.setdefault(cause, f"{name_in_project(leak.source, project_dir)}:{leak.line}")
     yield from (f"{place}: {cause}" for cause, place in places.items())
-
-
-def _name(file: Path, project_dir: Path) -> str:
-    return str(file.relative_to(project_dir) if file.is_relative_to(project_dir) else file)
 
 
 def cause_in_source(leak: Leak, project_dir: Path) -> str:

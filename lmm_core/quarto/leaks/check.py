@@ -18,6 +18,7 @@ from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ..extension import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
+from ..pages import name_in_project
 from .figures import makes_figures, named_figures, unused_figures
 from .findings import Findings, Leak
 from .notes import PublishedNotes
@@ -66,8 +67,7 @@ def look_for_leaks(
 
 def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterator[str]:
     for document in documents:
-        path, root = document.path, project.root
-        name = path.relative_to(root) if path.is_relative_to(root) else path
+        name = name_in_project(document.path, project.root)
         pieces = [secret.piece for secret in document.secrets()]
         hidden = {piece.line + at for piece in pieces for at in range(piece.text.rstrip().count("\n") + 1)}
         yield from (f"{name}:{line}" for line in find_solutions(document.text) if line not in hidden)

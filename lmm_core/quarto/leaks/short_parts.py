@@ -29,7 +29,7 @@ _ANY_BLOCK = ",".join(sorted(_BLOCKS))
 # Text added by Quarto: heading numbers and its own headings
 _NUMBER = "header-section-number"
 _OWN = frozenset({"quarto-appendix-heading", "toc-title"})
-_NAMED = re.compile(r"(?:\b(?:id|name)=[\"']|#)([\w.:-]*\w)")
+_NAMED = re.compile(r"(?:\b(?:id|name)=[\"']|#)([\w.:-]*\w)")  # names and links of a page
 _WITH_NAMES = (".html", ".htm", ".xhtml", ".json", ".xml")
 _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:::+|<br ?/?>")
 
@@ -48,8 +48,8 @@ class ShortParts:
                 at = self.elements.get("".join(words))
                 if at is not None:
                     yield at, words
-        if self.names:
-            for name in names_in(text) & self.names.keys():
+        if self.names and text.suffix in _WITH_NAMES:
+            for name in {*_NAMED.findall(text.source)} & self.names.keys():
                 yield self.names[name], [f"#{name}"]
 
 
@@ -127,11 +127,6 @@ def _is_paragraph(piece: SourcePiece) -> bool:
 
 
 # Elements
-
-
-def names_in(text: Text) -> set[str]:
-    """Return the names and links of a page."""
-    return {*_NAMED.findall(text.source)} if text.suffix in _WITH_NAMES else set()
 
 
 def elements_of(text: Text) -> Iterator[list[str]]:

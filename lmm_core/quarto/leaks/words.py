@@ -56,13 +56,8 @@ def _ascii_words(text: str) -> list[str]:
     return text.encode("ascii").translate(_ASCII_LETTERS).decode("ascii").split()
 
 
-def markdown_runs(text: str) -> list[list[str]]:
-    """Return the runs of words that rendering keeps together."""
-    return [words for run in joined_runs(text) for words in run if words]
-
-
 def joined_runs(text: str) -> list[list[list[str]]]:
-    """Return runs grouped by gaps (math, citations, code)."""
+    """Return the runs of words that rendering keeps together, grouped by gaps (math, citations, code)."""
     runs: list[list[list[str]]] = [[]]
     at = 0
     for mark in _MARKUP.finditer(text):
@@ -80,7 +75,7 @@ def strip_markup(text: str) -> str:
 
 
 def markdown_words(text: str) -> list[str]:
-    return [word for run in markdown_runs(text) for word in run]
+    return [word for runs in joined_runs(text) for run in runs for word in run]
 
 
 class Stream:

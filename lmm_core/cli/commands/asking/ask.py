@@ -13,6 +13,7 @@ import click
 
 from ....crawl import FOLDER
 from ....errors import LmmError
+from ....files.walk import shorten
 from ....indexing.passages import Section
 from ....logging import LoggerBase, say
 from ....models.chat import then_close
@@ -25,7 +26,7 @@ from ....retrieve.search import known_type
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, shorten, warn
+from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, warn
 from ...session import read_questions, until_ctrl_c
 
 if TYPE_CHECKING:

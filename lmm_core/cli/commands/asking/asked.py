@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from ....files.outputs import HTML, LINES_OF_JSON, write_output
+from ....files.walk import shorten
 from ....files.writing import is_stream
 from ....logging import counted, one_line, put, say
 from ....settings.models import Models
@@ -20,7 +21,7 @@ from ....study.asked.page import AskedOverview, ShownGroup, asked_page, lead, ma
 from ....study.asked.proposals import FileProposals, Proposals, decide, propose_in_files
 from ....study.asked.recordings import Recordings, export_lines, recordings_path
 from ...arguments import check_written, json_option, output_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, shorten, warn, with_library
+from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, warn, with_library
 
 PAGE = (".lmm", "asked.html")  # in the project's folder
 LISTED = 8  # groups
@@ -62,7 +63,6 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
 
 
 def _print_overview(overview: AskedOverview) -> None:
-
     say(lead(overview))
     _print_groups("What the notes did not answer", overview.failures)
     _print_groups("What was asked about", overview.subjects)
@@ -85,7 +85,6 @@ def _print_groups(title: str, groups: Sequence[ShownGroup]) -> None:
 
 
 def _write_page(page: Path, overview: AskedOverview) -> None:
-
     page.parent.mkdir(exist_ok=True)
     if page.parts[-2:] == PAGE:  # readable by the owner only, like the recordings
         os.close(os.open(page, os.O_CREAT | os.O_RDONLY, 0o600))

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ....errors import QuestionsError
+from ....files.walk import shorten
 from ....indexing.encoding import EncodingModel
 from ....indexing.passages import Section
 from ....logging import counted, say
@@ -30,7 +31,7 @@ from ....study.bench import (
     measures,
 )
 from ...arguments import find_documents, folders_argument, json_option, project_at, usage_errors
-from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
+from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
 
 SECTIONS_SHOWN = 10
 ENCODINGS = [str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 import click
 
+from ....files.walk import shorten
 from ....indexing.collection import afind_documents, chunks_for
 from ....indexing.passages import Material, page_in
 from ....logging import one_line, say
@@ -16,7 +17,7 @@ from ....settings.models import Models
 from ....settings.project import Project
 from ....store.vector_store import ScoredPoint
 from ...arguments import json_option, searched_project
-from ...reports import beginning, print_json, shorten, warn, with_library, wrap
+from ...reports import beginning, print_json, warn, with_library, wrap
 
 SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 

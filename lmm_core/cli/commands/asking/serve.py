@@ -74,13 +74,14 @@ def _check_access(project: Project, host: str, token: str) -> None:
 
 def _serve(project: Project, host: str, port: int, model: str, token: str, workers: int) -> None:
     from uvicorn import Server
+    from uvicorn.supervisors import Multiprocess
 
     from ....serving.access import SITE
     from ....serving.answers import ServedModels
     from ....serving.log import Log
     from ....serving.page import with_our_texts
     from ....serving.recorder import describe_recording
-    from ....serving.server import address_of, listen, run_workers, server_config
+    from ....serving.server import address_of, listen, server_config
 
     models = ServedModels(model, project.serve.concurrency, Log(_say))
     by = models.check(project)
@@ -101,7 +102,7 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
         _say(f"the site in {site.folder}, at {SITE}/" if site else "no site: lmm course publishes one")
         _say(f"{by}; at {address_of(listening)}{f'; {workers} workers' if workers > 1 else ''}")
         if workers > 1:
-            run_workers(server_config(make_app, workers), listening)
+            Multiprocess(server_config(make_app, workers), sockets=[listening]).run()  # replaces failed workers
         else:
             Server(server_config(make_app())).run(sockets=[listening])
 

@@ -161,7 +161,9 @@ def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Pa
     try:
         if form == "anki":
             assert output is not None
-            _write_package(deck, name, output, root)
+            with needs_extra("cards"):
+                from ....study.anki import write_package
+            write_package(deck, name, output, root)
         else:
             text = cards_to_csv(deck) if form == "csv" else cards_to_markdown(deck, name)
             write_output(output, text.encode("utf-8")) if output is not None else put(text)
@@ -170,12 +172,6 @@ def _write(deck: list[Card], form: str, name: str, output: Path | None, root: Pa
         return
     if output is not None:
         say(f"{output}: {_count(deck)}", err=True)
-
-
-def _write_package(deck: list[Card], name: str, output: Path, root: Path) -> None:
-    with needs_extra("cards"):
-        from ....study.anki import write_package
-    write_package(deck, name, output, root)
 
 
 def _count(deck: list[Card]) -> str:
