@@ -29,7 +29,7 @@ _UNSEEN_MARKS = (":::", "HorizontalRule", "<div", "<section", "<!--")
 
 def refuse_annotated_output(document: FilterDocument) -> None:
     """Raise FilterError if the output is a source."""
-    output = document.call.output
+    output = document.call.run.output
     if output is None or not holds_markdown(output):
         return
     text = read_markdown(output).text
@@ -43,8 +43,8 @@ def refuse_annotated_output(document: FilterDocument) -> None:
 def require_reader(document: FilterDocument) -> None:
     """Raise FilterError if pandoc's reader may miss divs or blocks."""
     run = document.call.run
-    is_notebook = run is not None and base_format(run.reader) == "ipynb"
-    if run is None or not (document.call.reads_markdown or is_notebook) or not needs_text(document.call):
+    is_read = run.reads_markdown or base_format(run.reader) == "ipynb"
+    if not is_read or not needs_text(document.call):
         return
     elements = json.dumps(document.ast["blocks"])
     if any(mark in elements for mark in _UNSEEN_MARKS):

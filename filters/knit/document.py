@@ -56,8 +56,8 @@ def _knit_source(document: FilterDocument) -> FilterOutput:
 
 def _hidden_as_divs(document: FilterDocument) -> list[Block]:
     """Return the blocks with each hidden text in a div, since pandoc may read one text as several elements."""
-    run, blocks = document.call.run, restore_originals(document.blocks).blocks
-    if run is not None and run.reads_files_apart:  # the text cannot be read again
+    blocks = restore_originals(document.blocks).blocks
+    if document.call.run.reads_files_apart:  # the text cannot be read again
         return blocks
     tree = blocks_to_tree(blocks)
     hidden = {id(node_block(node)) for node, is_out in verdicts(tree, document.rules) if is_out} if tree else set()

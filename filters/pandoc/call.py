@@ -11,7 +11,7 @@ from typing import Any
 from lmm_core.markdown.metadata.keys import is_private
 
 from .meta import ASKED, CHAIN, TEXT, FilterOptions, plain, read_options
-from .run import PandocRun, base_format, find_run, is_ours
+from .run import PandocRun, base_format, find_run, is_ours, unknown_run
 
 Meta = dict[str, Any]
 
@@ -26,7 +26,7 @@ class FilterCall:
 
     name: str
     target: str
-    run: PandocRun | None = None
+    run: PandocRun
     options: FilterOptions = field(default_factory=FilterOptions)
     previous: int = 0
     in_quarto: bool = False
@@ -37,20 +37,15 @@ class FilterCall:
         return base_format(self.target) == "markdown" and not self.in_quarto
 
     @property
-    def reads_markdown(self) -> bool:
-        """Return True if the input is markdown or unknown."""
-        return self.run is None or self.run.reads_markdown
-
-    @property
     def place(self) -> int | None:
         """Return the filter's index among all filters, or None if unknown."""
-        places = self.run.places() if self.run else []
+        places = self.run.places()
         return places[self.previous] if self.previous < len(places) else None
 
     @property
     def filters_before(self) -> list[str]:
         """Return the known preceding filters."""
-        return self.run.filters[: self.place] if self.run is not None and self.place is not None else []
+        return self.run.filters[: self.place] if self.place is not None else []
 
     @property
     def may_follow_foreign(self) -> bool:
@@ -60,34 +55,20 @@ class FilterCall:
     @property
     def is_followed(self) -> bool:
         """Return True if another filter of ours follows."""
-        return self.run is not None and self.previous + 1 < len(self.run.places())
-
-    @property
-    def output(self) -> Path | None:
-        """Return the output file, None if it is standard output or unknown."""
-        return self.run.output if self.run is not None else None
+        return self.previous + 1 < len(self.run.places())
 
     @property
     def overwrites_source(self) -> bool:
         """Return True if the output is an input or the source file."""
-        output = self.output
-        if self.run is None or output is None or not output.exists():
+        output = self.run.output
+        if output is None or not output.exists():
             return False
         source = Path(self.options.source) if self.options.source else None
         return self.run.overwrites_input() or (source is not None and source.exists() and source.samefile(output))
 
-    @property
-    def executable(self) -> str:
-        """Return the pandoc for inner runs."""
-        if self.run:
-            return self.run.executable
-        import shutil
-
-        return shutil.which("pandoc") or "pandoc"
-
     def mark(self, meta: Mapping[str, Any]) -> Meta:
         """Return metadata with the mark for the next filter of ours, if any."""
-        if self.run is None or not self.is_followed:
+        if not self.is_followed:
             return dict(meta)
         return {**meta, CHAIN: {"t": "MetaString", "c": f"{self.previous + 1} {self.run.process}"}}
 
@@ -100,8 +81,8 @@ def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
     """Return the call of a filter, and the metadata without the previous filter's mark."""
     in_quarto = is_from_quarto(meta)
     # Quarto's command line names a copy of the text with all metadata at its end, and its own reader.
-    run = None if in_quarto else find_run()
-    options = read_options(meta, run.lmm_options() if run is not None else {})
+    run = unknown_run() if in_quarto else find_run()
+    options = read_options(meta, run.lmm_options())
     count = _count_previous(meta, run)
     # Without a previous filter, the keys come from the document.
     marks = {CHAIN} if count else {CHAIN, TEXT}
@@ -118,10 +99,10 @@ def is_from_quarto(meta: Mapping[str, Any]) -> bool:
     return not keys.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 
 
-def _count_previous(meta: Mapping[str, Any], run: PandocRun | None) -> int:
+def _count_previous(meta: Mapping[str, Any], run: PandocRun) -> int:
     mark = meta.get(CHAIN)
     left_by_last = plain(mark) if mark is not None else ""
     count, _, process = left_by_last.partition(" ") if isinstance(left_by_last, str) else ("", "", "")
-    if run is None or process != run.process or not count.isdigit() or int(count) >= len(run.places()):
+    if process != run.process or not count.isdigit() or int(count) >= len(run.places()):
         return 0
     return int(count)

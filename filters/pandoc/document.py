@@ -101,7 +101,7 @@ def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> Fi
     refuse_overwriting(call)
     _check_options(call.options, logger)
     source, input_text = left_source(call, ast), None
-    if source is None and call.reads_markdown:
+    if source is None and call.run.reads_markdown:
         input_text = input_source(call)
         if input_text is not None and is_its_source(call, ast, input_text):
             source, input_text = input_text, None
@@ -195,7 +195,7 @@ def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
     from .elements import Elements, markdown_of_each
 
     require_places(document)
-    texts = markdown_of_each(document.ast, document.call.executable)
+    texts = markdown_of_each(document.ast, document.call.run.executable)
     elements = Elements.read(document.load(document.ast), texts)
     meta = document.ast["meta"]
     return elements, [*([header_from(meta)] if meta else []), *elements.blocks]
@@ -226,9 +226,8 @@ def require_places(document: FilterDocument) -> None:
 def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) -> None:
     from .elements import find_elements, is_comment
 
-    run = document.call.run
     if blocks is None:
-        is_lost = run is not None and run.strips_comments
+        is_lost = document.call.run.strips_comments
     else:
         has_some = any(map(_holds_comment, blocks))
         is_lost = has_some and not any(map(is_comment, find_elements(document.load(document.ast))))

@@ -23,8 +23,8 @@ def holds_markdown(path: Path) -> bool:
 
 def refuse_overwriting(call: FilterCall) -> None:
     """Raise FilterError if pandoc would overwrite an input, or write another format over markdown."""
-    run, output = call.run, call.output
-    if run is None or output is None or call.in_quarto:
+    output = call.run.output
+    if output is None:
         return
     replaces_markdown = base_format(call.target) not in MARKDOWN_FORMATS and holds_markdown(output)
     if replaces_markdown or (call.overwrites_source and not call.to_markdown):
@@ -34,7 +34,7 @@ def refuse_overwriting(call: FilterCall) -> None:
             "Add -t markdown to write markdown, or name another output."
         )
     if call.overwrites_source:
-        _refuse_losing_text(run)
+        _refuse_losing_text(call.run)
 
 
 def _refuse_losing_text(run: PandocRun) -> None:
@@ -80,8 +80,8 @@ def put_output_aside(call: FilterCall, text: str | None) -> None:
     text: what pandoc is about to write, or None if unknown
     Raise RecoveryError if the output is an input and cannot be saved; other outputs are left unsaved then.
     """
-    run, output = call.run, call.output
-    if run is None or output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):
+    run, output = call.run, call.run.output
+    if output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):
         return
     after = None if text is None else as_pandoc_writes(run, text)
     is_filtered_on = call.place is None or call.place + 1 < len(run.filters)

@@ -58,7 +58,7 @@ class PandocRun:
     """A command line of pandoc, with its defaults files.
 
     defaults: parents first
-    process: identifies this run, and is unknown to documents
+    process: identifies this run, and is unknown to documents; "" if nothing is known of it
     """
 
     executable: str
@@ -104,12 +104,12 @@ class PandocRun:
 
     @property
     def reads_markdown(self) -> bool:
-        """Return True if the input is markdown."""
+        """Return True if the input is markdown or unknown."""
         return base_format(self.reader) in MARKDOWN_FORMATS
 
     @property
     def output(self) -> Path | None:
-        """Return the output file, or None for standard output."""
+        """Return the output file, None if it is standard output or unknown."""
         option = self.value("output")
         return None if option in (None, "-", "") else self.folder / str(option)
 
@@ -163,7 +163,9 @@ class PandocRun:
     @cached_property
     def major(self) -> int:
         """Return pandoc's major version."""
-        version = os.environ.get("PANDOC_VERSION") or run_pandoc(self.executable, ["--version"], None, self.folder)
+        version = os.environ.get("PANDOC_VERSION", "")
+        if not version and self.process:
+            version = run_pandoc(self.executable, ["--version"], None, self.folder)
         match = re.search(r"(\d+)\.\d+", version)
         return int(match[1]) if match else 3
 
@@ -231,12 +233,17 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
     return result.stdout.decode("utf-8")
 
 
-def find_run() -> PandocRun | None:
-    """Return the run of the nearest pandoc ancestor, or None."""
+def unknown_run() -> PandocRun:
+    """Return a run of which nothing is known: it reads markdown and writes to standard output."""
+    return PandocRun("pandoc", Path.cwd())
+
+
+def find_run() -> PandocRun:
+    """Return the run of the nearest pandoc ancestor, or an unknown one."""
     for process in find_ancestors():
         if any(_PANDOC.match(Path(name).name) for name in process.names):
             return parse_command_line(process.command[1:], process.names[0], process.folder, process.ident)
-    return None
+    return unknown_run()
 
 
 def parse_command_line(arguments: list[str], executable: str, folder: Path, process: str = "") -> PandocRun:

@@ -93,7 +93,7 @@ def _input_paths(call: FilterCall) -> list[Path] | None:
         if not path.is_file():
             raise FilterError(f"The file that lmm-source names does not exist: {path}")
         return [path]
-    if call.run is not None and call.run.files:
+    if call.run.files:
         return call.run.files
     if os.environ.get("QUARTO_DOCUMENT_FILE"):
         return [Path(os.environ.get("QUARTO_DOCUMENT_PATH", "."), os.environ["QUARTO_DOCUMENT_FILE"])]
@@ -109,7 +109,7 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
         return False
     if call.previous or _is_direct(call) or _is_read_again(call, ast, text):
         return True
-    if call.run is not None and call.overwrites_source and not call.may_follow_foreign:
+    if call.overwrites_source and not call.may_follow_foreign:
         raise FilterError(
             "The file changed on disk after pandoc had read it. Nothing was written. Run the command again."
         )
@@ -118,24 +118,21 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
 
 def needs_text(call: FilterCall) -> bool:
     """Return True unless pandoc's reader parses all our blocks and divs, as only Pandoc's markdown does."""
-    reader = call.run.reader if call.run is not None else "markdown"
+    reader = call.run.reader
     return base_format(reader) != "markdown" or "-fenced_divs" in reader or "-native_divs" in reader
 
 
 def _is_direct(call: FilterCall) -> bool:
     """Return True if pandoc certainly read its elements from the files, and no other filter changed them."""
-    run = call.run
-    if run is None or run.defaults or call.options.source or run.files is None:
-        return False
-    return not call.may_follow_foreign
+    is_known = call.run.files is not None and not call.run.defaults and not call.options.source
+    return is_known and not call.may_follow_foreign
 
 
 def _is_read_again(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
     run = call.run
-    if run is None or call.options.source:
+    if call.options.source or not run.process:
         paths = [str(file.path.resolve()) for file in text.files]
-        options = run.options if run else []
-        run = PandocRun(call.executable, Path.cwd(), options, paths, run.defaults if run else [])
+        run = PandocRun(run.executable, Path.cwd(), run.options, paths, run.defaults)
     # pandoc 3 shifts headings after filters, pandoc 2 before
     for with_shift in (True, False) if run.shifts_headings else (True,):
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmm_core.errors import FilterError
@@ -17,7 +16,6 @@ from lmm_core.scan.system_keys import FLOW_KEYS
 
 from .document import FilterDocument, FilterOutput
 from .meta import TEXT, to_meta
-from .run import PandocRun
 from .source import foreign_meta, needs_text
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
 
     if meta:
         ast = {**document.ast, "blocks": [], "meta": meta}
-        block = next(iter(parse_markdown_text(to_markdown(ast, document.call.executable, "--standalone"))), None)
+        block = next(iter(parse_markdown_text(to_markdown(ast, document.call.run.executable, "--standalone"))), None)
         if isinstance(block, HeaderBlock):
             return block
     return make_block("", "native", header=True)
@@ -120,10 +118,9 @@ def _count_metadata(document: FilterDocument, ast: Json) -> int:
 
 
 def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
-    run, text = document.call.run, serialize_blocks(document.blocks)
-    is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
     converted = serialize_blocks(convert(unfolded, "div"))
-    if not is_odd_reader and converted == text:
+    is_odd_reader = "-yaml_metadata_block" in document.call.run.reader
+    if not is_odd_reader and converted == serialize_blocks(document.blocks):
         return document.ast
     ast = parse_as_input(document, converted)
     document_keys = {key: value for key, value in document.ast["meta"].items() if key in DOCUMENT_KEYS}
@@ -134,14 +131,13 @@ def _loses_metadata(document: FilterDocument, block: Block) -> bool:
     """Return True if pandoc loses nested metadata: native blocks, or stripped comments."""
     if not isinstance(block, TextBlock) or "--" not in block.source:
         return False
-    run = document.call.run
-    lost = {"native", "comment"} if run is not None and run.strips_comments else {"native"}
+    lost = {"native", "comment"} if document.call.run.strips_comments else {"native"}
     return any(part.spelling in lost for part in find_parts(block.source))
 
 
 def parse_as_input(document: FilterDocument, text: str) -> Json:
     """Return Pandoc's JSON of a text, parsed like the input. Raise FilterError."""
-    run = document.call.run or PandocRun(document.call.executable, Path.cwd())
+    run = document.call.run
     if run.reads_files_apart:
         raise FilterError(
             "--file-scope reads each file by itself, which native metadata blocks do not survive. "

@@ -17,30 +17,30 @@ def write_text(document: FilterDocument, text: str) -> FilterOutput:
 
     Raise FilterError if pandoc would overwrite another text, and MarkdownError for a changed source.
     """
-    call, source = document.call, document.source
+    call, source, output = document.call, document.source, document.call.run.output
     if source is not None and call.overwrites_source:
         for file in source.files:
             check_unchanged(file)
-    elif call.output is not None and not call.is_followed:
-        refuse_another_text(call.output, text)
+    elif output is not None and not call.is_followed:
+        refuse_another_text(output, text)
     _warn_of_ineffective(document)
     text = _with_line_ends(call, text)
-    if call.run is not None and call.output is not None and not call.is_followed and not call.overwrites_source:
-        remember_output(call.output, as_pandoc_writes(call.run, text))
+    if output is not None and not call.is_followed and not call.overwrites_source:
+        remember_output(output, as_pandoc_writes(call.run, text))
     blocks = [{"t": "RawBlock", "c": ["markdown", part]} for part in _raw_parts(call, text)]
     return FilterOutput({**document.ast, "blocks": blocks, "meta": call.mark({})}, text)
 
 
 def _warn_of_ineffective(document: FilterDocument) -> None:
     call = document.call
-    if call.run is None or call.place is None or call.is_followed:
+    if call.place is None or call.is_followed:
         return
     if names := call.run.ineffective(call.place):
         document.logger.warning(f"The text goes out as it is. These have no effect on it: {', '.join(names)}")
 
 
 def _with_line_ends(call: FilterCall, text: str) -> str:
-    eol = call.run.value("eol") if call.run is not None else None
+    eol = call.run.value("eol")
     if eol in ("crlf", "lf") or (os.name == "nt" and eol != "lf"):
         return text.replace("\r\n", "\n")
     return text
@@ -49,8 +49,7 @@ def _with_line_ends(call: FilterCall, text: str) -> str:
 def _raw_parts(call: FilterCall, text: str) -> list[str]:
     """Return the raw blocks for a text, whose trailing newlines pandoc 3 drops."""
     ends = len(text) - len(text.rstrip("\n"))
-    major = call.run.major if call.run is not None else int(os.environ.get("PANDOC_VERSION", "3")[0])
-    if major < 3 or ends < 2 or call.is_followed:
+    if call.run.major < 3 or ends < 2 or call.is_followed:
         return [text]
     if ends == len(text):
         return ["\n"] * (ends + 1)
