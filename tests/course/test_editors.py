@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lmm_core.course import create
 from lmm_core.course.create import create_course
+from lmm_core.scan.check.finding import ERRORS, WARNINGS
 from tests.commands import run, text, write
 
 FILES = Path(create.__file__).with_name("files")
@@ -20,6 +21,14 @@ def test_mistakes_are_underlined():
     patterns = [one["pattern"]["regexp"] for one in TASKS[0]["problemMatcher"]]
     lines = run("lmm scan .").stderr.decode().splitlines()
     assert len(lines) == 2 and all(any(re.search(pattern, line) for pattern in patterns) for line in lines)
+
+
+def test_the_tasks_know_the_codes():
+    for task in TASKS:
+        codes = [
+            re.search(r"\(([a-z|-]+)\) ", one["pattern"]["regexp"])[1].split("|") for one in task["problemMatcher"][:2]
+        ]
+        assert not codes or codes == [list(ERRORS), list(WARNINGS)]
 
 
 # What is written
