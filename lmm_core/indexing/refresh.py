@@ -148,7 +148,8 @@ class Refresh:
 
     async def _write_all(self, documents: Sequence[MarkdownFile]) -> Counts:
         """Write files, after a check for duplicate ids. Raise StoreError and ModelError."""
-        docids = self._docids(documents)
+        named = {self._source_of(file.path): self._reader.docid(file) for file in documents}
+        docids = {source: docid for source, docid in named.items() if docid is not None}
         try:
             check_docids(docids, self.records, self.project.root)
         except StoreError:
@@ -276,10 +277,6 @@ class Refresh:
                 self._without_questions += sum(not chunk.payload.get("questions") for chunk in document.chunks)
                 yield replace(document, fingerprint=self._reader.fingerprint(file, self.encoder))
 
-    def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
-        docids = {self._source_of(file.path): self._reader.docid(file) for file in documents}
-        return {source: docid for source, docid in docids.items() if docid is not None}
-
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Encoded]]:
         """Yield groups of documents to write together.
 
@@ -381,16 +378,13 @@ class Refresh:
             return left_out + self.remove(is_gone)
         existing = [folder for folder in folders if folder.is_dir()]
         removed = self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in existing))
-        self._report_gone()
-        return left_out + removed
-
-    def _report_gone(self) -> None:
         sources = [record.source for record in self._matching_records(is_gone)]
         if sources:
             self.logger.warning(
                 f"{counted(len(sources), 'indexed file')} {'is' if len(sources) == 1 else 'are'} gone "
                 f"({_names(sources)}). Run `lmm index` on the folder to remove what was stored."
             )
+        return left_out + removed
 
     def _drop_left_out(self) -> int:
         sources = {source for source, path in self._named.items() if not path.is_symlink()}

@@ -188,7 +188,8 @@ def _answers_it(passage: Passage, question: str) -> bool:
 def _card_of_item(item: TypedPart) -> tuple[_Key, Card]:
     name, text = item.title or item.text, without_options(item.text)
     if item.type == DEFINITION:
-        front = item.title or _term(item.text) or plain_title(item.section.title)
+        term = _TERM.match(item.text)
+        front = item.title or (plain_title(term["term"]) if term else "") or plain_title(item.section.title)
         return _card(item.type, name, (front, beginning(text)), item.section, item.passages)
     named = item.title and not item.text.lstrip().startswith(("**", "__"))
     front = f"**{item.title}**\n\n{text}" if named else text
@@ -196,12 +197,6 @@ def _card_of_item(item: TypedPart) -> tuple[_Key, Card]:
     no_solution = f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
     back = without_options(item.solution) or no_solution
     return _card(item.type, name, (front, back), item.section, item.passages)
-
-
-def _term(text: str) -> str:
-    """Return the emphasised term with which a definition begins, or ""."""
-    match = _TERM.match(text)
-    return plain_title(match["term"]) if match else ""
 
 
 def _card(

@@ -13,7 +13,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from operator import add, mul
 from typing import Any
 
@@ -175,8 +175,9 @@ class LexicalIndex:
         word_stems = self.weighted_stems(question)
         terms = self._query_terms(word_stems)
         rarity, scores = terms.rarity, list(self.scores(passages, terms))
-        others = cache(partial(self._score_about, self._other_terms(question, word_stems)))
-        sums = [sum(map(mul, own, rarity)) + others(passage.key) for passage, own in zip(passages, scores, strict=True)]
+        others = self._other_terms(question, word_stems)  # a section scores for them by its titles and summary alone
+        about = cache(lambda key: sum(map(mul, others.scores(self._about(key)), others.rarity)))
+        sums = [sum(map(mul, own, rarity)) + about(passage.key) for passage, own in zip(passages, scores, strict=True)]
         shares = [weights.LEAST + share_found(own, rarity) for own in scores]
         factors = [aside(passage, type) * share for passage, share in zip(passages, shares, strict=True)]
         order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
@@ -190,11 +191,6 @@ class LexicalIndex:
                 own = sum(map(mul, terms.scores([weighed]), rarity), 0.0)
                 ranked.append(span.scored(factors[at] * (own + weights.PASSAGE * sums[at])))
         return best_first(ranked)
-
-    def _score_about(self, terms: QueryTerms, key: Key) -> float:
-        """Return a section's score by its titles and summary alone."""
-        score: float = sum(map(mul, terms.scores(self._about(key)), terms.rarity))
-        return score
 
     def _other_terms(self, question: str, word_stems: Sequence[WeightedStems]) -> QueryTerms:
         """Return the known stems of `other_words`, without those that are asked for anyway."""
