@@ -1,24 +1,24 @@
-"""The errors of this package: one root, and a kind for each part that can fail.
+"""Define the errors of this package: a base class, and one for each part that can fail.
 
-Each text tells the user in a sentence what is wrong, where, and what to do; none holds a key. Imports nothing.
+Each message tells the user what is wrong, where, and what to do. No message contains a key. Imports nothing.
 """
 
 from __future__ import annotations
 
 
 class LmmError(Exception):
-    """Something cannot be done as asked; the text says why and what to do."""
+    """Base class of all errors of this package. The message says what is wrong and what to do."""
 
 
 class ReportedError(LmmError):
-    """A report, raised by a logger that raises instead of printing."""
+    """A report, as raised by a logger that raises instead of printing."""
 
 
 # Files and folders
 
 
 class FolderError(LmmError):
-    """A folder or file is not ours to use."""
+    """A folder or file was not made by this program, or must not be used by it."""
 
 
 class OutputError(LmmError):
@@ -26,14 +26,14 @@ class OutputError(LmmError):
 
 
 class RecoveryError(LmmError):
-    """Texts cannot be put aside, so nothing may be written over them."""
+    """A text cannot be saved, so nothing may be written over it."""
 
 
 # Documents
 
 
 class MarkdownError(LmmError):
-    """A markdown text or its metadata does not allow what was asked."""
+    """A markdown text or its metadata cannot be read, or cannot be changed as requested."""
 
 
 class ChangedError(MarkdownError):
@@ -41,11 +41,11 @@ class ChangedError(MarkdownError):
 
 
 class LlmdError(MarkdownError):
-    """An LLMD document, or a reply to one, does not allow what was asked."""
+    """An LLMD document or a reply to it cannot be read, or a file cannot be read or changed for it."""
 
 
 class PassError(LmmError):
-    """A pass of the user's own does not exist, or returned something that is no document."""
+    """A user's own pass does not exist, or did not return a document."""
 
 
 # Models and settings
@@ -54,7 +54,7 @@ class PassError(LmmError):
 class ModelError(LmmError):
     """A model cannot answer.
 
-    stop: further requests would fail as well (a wrong key, an unknown model)."""
+    stop: True if further requests would fail too (a wrong key, an unknown model)"""
 
     def __init__(self, message: str, stop: bool = False) -> None:
         super().__init__(message)
@@ -62,9 +62,9 @@ class ModelError(LmmError):
 
 
 class CutOffError(ModelError):
-    """A model's reply ended before its time: at its limit, or because the model only repeated itself.
+    """A model's reply was cut off: by the limit of its length, or because the model only repeated itself.
 
-    text: what there was of it"""
+    text: the part that arrived"""
 
     def __init__(self, message: str, text: str = "") -> None:
         super().__init__(message)
@@ -72,7 +72,9 @@ class CutOffError(ModelError):
 
 
 class ReplyError(ModelError):
-    """A reply, or a part of one, is not what was asked for. quote: its words, or the faulty ones."""
+    """A model's reply, or a part of it, is not valid.
+
+    quote: the faulty words; empty if there are none to quote"""
 
     def __init__(self, message: str, quote: str = "") -> None:
         super().__init__(message)
@@ -80,31 +82,30 @@ class ReplyError(ModelError):
 
 
 class TrustError(LmmError):
-    """A host or a variable is wrong, or the place where trust is kept cannot be used."""
+    """A host or a variable is not valid, or the file of trusted hosts cannot be used."""
 
 
 class CacheError(LmmError):
-    """The cache of replies cannot be read or written; the text names its file."""
+    """The cache of replies cannot be read or written. The message names its file."""
 
 
 class ConfigError(LmmError):
-    """Settings are unknown or wrong: one problem a line, each with its place, its key
-    and what is allowed."""
+    """Settings are unknown or wrong. The message has a line for each, with its place, its key and what is allowed."""
 
 
 # Index and retrieval
 
 
 class PromptError(LmmError):
-    """A prompt in a person's own words cannot be used; a line for each problem."""
+    """A user's own prompt cannot be used. The message has a line for each problem."""
 
 
 class StoreError(LmmError):
-    """A vector store cannot do what was asked."""
+    """An index cannot be opened, read or written."""
 
 
 class IndexChangedError(StoreError):
-    """An index is no longer the one that was opened: it was rebuilt, or is being rebuilt."""
+    """An index was rebuilt after it was opened, or is being rebuilt."""
 
 
 class RetrieveError(LmmError):
@@ -112,22 +113,22 @@ class RetrieveError(LmmError):
 
 
 class QuestionsError(RetrieveError):
-    """A file of questions has faults, one a line."""
+    """A file of questions cannot be used. The message has a line for each problem."""
 
 
 class ToolError(LmmError):
-    """A tool cannot do what was asked, in a sentence for the agent that called it."""
+    """An agent's call of a tool failed. The message is for the agent."""
 
 
 class CrawlError(LmmError):
-    """The index of a folder does not allow what was asked."""
+    """A folder of markdown cannot be indexed, or its index cannot be searched."""
 
 
 # What students asked
 
 
 class RecordingError(LmmError):
-    """Questions and answers cannot be recorded, or what is recorded cannot be read or removed."""
+    """Questions and answers cannot be recorded, or recordings cannot be read or removed."""
 
 
 # Quarto

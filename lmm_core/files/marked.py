@@ -1,7 +1,7 @@
-"""Folders created by this program, with a sentinel file; no others are ever removed.
+"""Create and remove this program's own folders, which have a sentinel file. No other folder is ever removed.
 
-`FOLDER/.lmm-folder` holds the line `lmm-folder 1 KIND`, written first and removed last. Since it can be forged in a
-clone, foreign files also prevent removal.
+`FOLDER/.lmm-folder` contains the line `lmm-folder 1 KIND`. It is written first and removed last. Since it can be forged
+in a clone, a folder with other files than ours is not removed either.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..errors import FolderError
 
 MARK = ".lmm-folder"
 WORD = "lmm-folder 1"
-LONGEST = 100  # bytes
-# Removable folders, with patterns for our files
+LONGEST = 100  # bytes read of a sentinel file
+# Kinds of folders that may be removed, with patterns for our files in them
 REMOVABLE = {
     "collection": (
         "collection.json", "lengths.json", "ahead.jsonl", "shard", ".collection.json.*.tmp", ".lengths.json.*.tmp",
-        "kept-*", ".kept-*.tmp",  # earlier version
+        "kept-*", ".kept-*.tmp",  # of an earlier version
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "sample-course": (  # by `lmm demo`, our commands and Quarto
@@ -38,14 +38,14 @@ _OF_SYSTEMS = (  # left by file managers and file systems
     ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
 )  # fmt: skip
 _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
-_REPOSITORY = frozenset({".git"})  # only this protects a site, which may publish the others
-_JUNCTION = 0xA0000003  # of Windows, which behave like links
+_REPOSITORY = frozenset({".git"})  # a site may publish the others, so only this protects it
+_JUNCTION = 0xA0000003  # tag of Windows' junctions, which behave like links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
 
 
 def is_link(path: Path) -> bool:
-    """Return True for a link or junction."""
+    """Return True for a symbolic link, or a junction of Windows."""
     try:
         status = path.lstat()
     except OSError:
@@ -54,7 +54,7 @@ def is_link(path: Path) -> bool:
 
 
 def check_inside(root: Path, path: Path) -> None:
-    """Raise FolderError unless a path is below a folder, without links."""
+    """Raise FolderError unless a path is below a folder, with no link on the way."""
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
         raise FolderError(f"{path} does not lie in {root}: name a folder that does")
     place = root
@@ -69,7 +69,7 @@ def _leads_anywhere(link: str | Path) -> str:
 
 
 def own_place(root: Path, path: Path) -> Path:
-    """Return the absolute path of a folder of ours, in the project without links. Raise FolderError."""
+    """Return the absolute path of a folder of ours. Raise FolderError for one in the project behind a link."""
     place = Path(os.path.normpath(root / path))
     if place.is_relative_to(root):
         check_inside(root, place)
@@ -77,7 +77,7 @@ def own_place(root: Path, path: Path) -> Path:
 
 
 def all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield readable entries recursively, following no links."""
+    """Yield all entries below a folder that can be read, without following links."""
     waiting = [os.fspath(folder)]
     while waiting:
         with suppress(FileNotFoundError, PermissionError), os.scandir(waiting.pop()) as entries:
@@ -128,13 +128,13 @@ def make_marked(folder: Path, kind: str) -> None:
 
 
 def hide_from_git(folder: Path) -> None:
-    """Write a .gitignore for all of a folder, if missing. Raise OSError."""
+    """Write a .gitignore that ignores the whole folder, if it has none. Raise OSError."""
     if not os.path.lexists(folder / ".gitignore"):
         write_own(folder / ".gitignore", b"*\n")
 
 
 def mark_filled(folder: Path, kind: str) -> None:
-    """Mark a folder inside a folder of ours. Raise OSError."""
+    """Write the sentinel file into a folder inside one of ours, even if it is not empty. Raise OSError."""
     write_own(folder / MARK, _line(kind))
 
 
@@ -144,9 +144,9 @@ def has_mark(folder: Path, kind: str) -> bool:
 
 
 def is_ours(folder: Path, kind: str) -> bool:
-    """Return True if a folder is ours, False if it is missing or empty.
+    """Return True if a folder is ours, and False if it does not exist or is empty.
 
-    Raise FolderError for others, and OSError.
+    Raise FolderError for any other folder, and OSError.
     """
     try:
         names = [entry.name for entry in folder.iterdir()]
@@ -192,12 +192,12 @@ def _refusal(folder: Path, mark: bytes | None) -> str:
 
 
 def _holds(folder: Path, place: str) -> bool:
-    """Return True if a folder contains a place, links followed."""
+    """Return True if a folder contains a place, or is it. Links are followed."""
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
 def remove_marked(folder: Path, kind: str) -> None:
-    """Remove a folder of ours, if it exists, the sentinel file last.
+    """Remove a folder of ours, if it exists; its sentinel file goes last.
 
     Raise OSError, and FolderError (before any removal) if the folder is not ours, is a link, or contains foreign
     files, a project, the working or home folder.
@@ -219,7 +219,7 @@ def remove_marked(folder: Path, kind: str) -> None:
 
 
 def check_removable(folder: Path, kind: str) -> None:
-    """Raise FolderError or OSError if `remove_marked` would."""
+    """Raise the error that `remove_marked` would raise before any removal."""
     check_inside(folder.parent, folder)
     is_ours(folder, kind)
     if foreign := list(_foreign_entries(folder, kind)):

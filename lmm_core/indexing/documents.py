@@ -1,4 +1,4 @@
-"""Encode a document as chunks and the larger texts that contain them."""
+"""Encode documents as chunks, and as the larger texts that contain these."""
 
 from __future__ import annotations
 
@@ -48,16 +48,18 @@ from .statistics import TermStatistics, count_terms
 if TYPE_CHECKING:
     from ..settings.config import ConfigSettings
 
-SAMPLE = 2000  # characters first tried to recognize a language
+SAMPLE = 2000  # characters from which a language is recognized, if they are enough
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A document ready to store: chunks and the larger texts that contain them.
+    """A document ready to be stored.
 
-    too_long: chunks that the embedding model truncates
-    system: system message of the header
-    fingerprint: of its file, "" without one"""
+    documents: the larger texts that contain the chunks
+    too_long: number of chunks that are too long for the embedding model
+    system: system message in the header, or ""
+    statistics: of its words (see `TermStatistics.packed`)
+    fingerprint: of its file, or "" if it has none"""
 
     docid: str
     source: str
@@ -70,7 +72,9 @@ class Encoded:
 
 
 def language_of(blocks: Sequence[Block], usual: str) -> str:
-    """Return a document's language code: from the header, the default, or recognized; "" if unclear."""
+    """Return the code of a document's language, or "" if it cannot be recognized.
+
+    usual: language of documents whose header names none; "" to recognize it"""
     named = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
     if named:
         return named
@@ -90,9 +94,11 @@ def blocklist_encode(
 ) -> Encoded:
     """Return a document as it will be stored, without asking a model.
 
-    encoding: by default the configured one, or `bm25`; docid: used if the header has none; source: its file;
-    embedder: counts tokens, and chunks of the default sizes are made to fit its window. Raise ConfigError for a
-    wrong `split` in the header."""
+    encoding: by default the configured one, or `bm25`
+    docid: used if the header has none
+    source: name of its file
+    embedder: counts tokens; chunks of the default sizes are made to fit its window
+    Raise ConfigError for a wrong `split` in the header."""
     project, logger = project_from(config), logger or ConsoleLogger()
     encoding = encoding or _plain_encoding(project)
     header, blocks = header_content(blocks), without_anchors(blocks)
@@ -115,7 +121,7 @@ def blocklist_encode(
 
 
 def count_chunk_terms(chunks: Sequence[Chunk], project: Project) -> TermStatistics:
-    """Return word statistics of a document's chunks."""
+    """Return statistics of the words in a document's chunks."""
     material = build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
     return count_terms(material, _usual_stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE))
 
@@ -126,7 +132,7 @@ _usual_stemmers = cache(Stemmers)
 def encode_passages(
     blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
 ) -> list[Chunk]:  # fmt: skip
-    """Return only the chunks of `blocklist_encode`, under the headings that Pandoc sees."""
+    """Return the chunks that `blocklist_encode` makes, and nothing else. Anchors are left in the headings."""
     header = header_content(blocks)
     split = transform(blocks, _split_options_of(header, project), logger=logger).blocks
     document = IndexedDocument(docid_in(header) or docid, source, language_of(blocks, project.embeddings.language))
@@ -154,7 +160,7 @@ def _window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | N
 
 
 def _link_documents(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
-    """Add document ids to chunks; a summary gets that of its section's first text."""
+    """Return the chunks, each with the id of its document; a summary gets that of the first text in its section."""
     linked = []
     starts = [text.line for text in texts]
     for chunk in chunks:
@@ -173,7 +179,9 @@ def _link_documents(chunks: list[Chunk], texts: Sequence[ParentDocument], docume
 
 
 def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
-    """Apply a header's `split` to the options. Raise ConfigError."""
+    """Return the options with those in `split` of a header. Raise ConfigError.
+
+    header: value of `split`, or None"""
     if header is None:
         return opts
     if not isinstance(header, dict):
@@ -198,9 +206,10 @@ def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
 def encode_document(
     file: MarkdownFile, project: Project, encoder: Encoder | None, logger: LoggerBase
 ) -> Encoded | None:
-    """Return a file's chunks, or None for a reported header error.
+    """Return a file as it will be stored, or None if an error in its header was reported.
 
-    project: with this file's knit rules; encoder: None for lexical chunks"""
+    project: with the knit rules for this file
+    encoder: of the collection; None to encode words alone"""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -224,7 +233,7 @@ def encode_document(
 
 
 def find_docid(file: MarkdownFile, project: Project) -> str | None:
-    """Return the id of a file's chunks, or None for an invalid header. Parses the header only."""
+    """Return the document id of a file, or None if its header is invalid. Only the header is parsed."""
     header = MarkdownDocument(file).header
     try:
         split_options(for_document(project, header).split, header.get("split"))
@@ -236,9 +245,10 @@ def find_docid(file: MarkdownFile, project: Project) -> str | None:
 def encode_files(
     paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase, models: Models | None = None
 ) -> list[Chunk]:
-    """Return the chunks of files as for a new index; unreadable files are reported. Raise ModelError and StoreError.
+    """Return the chunks of files as for a new index. Raise ModelError and StoreError.
 
-    models: provide the embedding model whose window applies; None: lexical chunks"""
+    Files that cannot be read are reported.
+    models: of which the embedding model decides how long chunks may be; None to encode words alone"""
     chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:
@@ -256,12 +266,15 @@ def encode_files(
 
 SIZE = 220  # tokens of a chunk, measured: see benchmarks/README.md
 ANNOTATIONS = 36  # tokens reserved for titles and questions
-LEAST = 32
+LEAST = 32  # tokens of a chunk, even if the window is smaller
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The tokens that an embedding model reads per text, as `count` counts them."""
+    """The part of a text that an embedding model reads.
+
+    tokens: how many it reads
+    count: returns the number of tokens in a text"""
 
     tokens: int
     count: Count
@@ -283,7 +296,7 @@ def _default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
 
 
 def _with_fewer(chunk: Chunk, window: Window) -> Chunk:
-    """Return a chunk with as many lines of dense annotations as fit; lexical search uses all of them."""
+    """Return a chunk with only as many annotations in its dense texts as fit; search by words uses all of them."""
     together = texts_to_encode(window.encoding, "", chunk.annotations).dense[-1] != ""
     room = window.tokens - (window.count(chunk.content) if together else 0)
     lines_left = _lines_within(chunk.annotations.split("\n"), room, window)

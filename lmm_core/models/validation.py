@@ -1,7 +1,7 @@
 """Validate replies before they are written or shown.
 
-Prompt parts, chat template marks, repetitions, missing keys, blanks and labels are faults. In doubt a reply passes: a
-good one that is refused is lost.
+Faults are parts of the prompt, marks of a chat template, repetitions, missing keys, empty texts and labels. In doubt a
+reply passes, since a good reply that is refused is lost.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .languages.words import PAIRED, find_words
 from .prompts import instructions
 from .replies import find_object, one_line, shown
 
-# Marks between a chat's messages, written by models with a wrong template or not made for chats
+# Marks between the messages of a chat, which a model writes if its template is wrong, or if it is not for chats
 MARKS = re.compile(
     r"<\|[a-z_ ]{2,30}\|>|<\uff5c[^<>\n]{2,40}\uff5c>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|</?s>(?=\s|\Z)"
 )
-# Our prompts' tags, at the beginning of a line
+# Tags of our prompts, at the beginning of a line
 TAGS = re.compile(
     r"^[ \t]{0,3}(?:</?(?:notes|outline|earlier|question|text|subsections|document|teacher)>|</(?:source|passage)>"
     r"|<(?:source|passage) n=)",
@@ -50,14 +50,16 @@ def _runs(text: str, length: int) -> set[tuple[str, ...]]:
 # Repetitions
 
 _WORD = re.compile(rf"[{PAIRED}]|[^\W_]+")
-_START = 4  # words of a first match
-_COPIES = 4  # consecutive copies that make a loop
-_LEAST_REPEATED = 24  # words in the copies, without numbers
+_START = 4  # words with which a repetition is recognized
+_COPIES = 4  # copies in a row that count as a fault
+_LEAST_REPEATED = 24  # words in these copies, without numbers
 _SHOWN = 60  # characters of a repetition in a message
 
 
 def repeated_in(text: str, request: str = "") -> str:
-    """Return words repeated over and over, or "". request: the text whose repetitions do not count."""
+    """Return the words that a text repeats over and over, or "".
+
+    request: text whose own repetitions do not count"""
     words = _words(text)
     last: dict[tuple[str, ...], int] = {}  # last position of the words before a place
     lettered = [0, *accumulate(not word.isdigit() for word in words)]  # words before a place, without numbers
@@ -83,6 +85,7 @@ def _words(text: str) -> list[str]:
 
 
 def repetition_fault(repeated: str) -> str:
+    """Return the message about repeated words."""
     return f"it repeats itself: “{one_line(repeated)[:_SHOWN]}…”"
 
 
@@ -100,7 +103,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 
 
 def check_reply(text: str, section: AnnotatorSection, keys: Sequence[str]) -> Annotation:
-    """Return the good parts of a reply, and the faults of keys without any."""
+    """Return the good parts of a reply, and the fault of each key that has none."""
     checked = Annotation(reply=text)
     try:
         values = {key.lower().strip(): value for key, value in find_object(text).items()}
@@ -117,7 +120,7 @@ def check_reply(text: str, section: AnnotatorSection, keys: Sequence[str]) -> An
 
 
 def described(fault: ReplyError) -> str:
-    """Return a fault with the model's words, shortened."""
+    """Return a message about a fault that quotes the model's words."""
     return f"{shown(fault.quote)} {fault}" if fault.quote else str(fault)
 
 
@@ -158,7 +161,9 @@ def without_labels(texts: Sequence[str]) -> list[str]:
 
 
 def _question_fault(question: str, source: str) -> str:
-    """Return a question's fault, or "". source: the section."""
+    """Return what is wrong with a question, or "".
+
+    source: text of the section"""
     lettered = sum(not word.isdigit() for word in find_words(question))
     if lettered < (2 if _ASKS.search(question) else _LEAST):
         return "is not a question"
@@ -173,7 +178,9 @@ def _summary_fault(summary: str, source: str) -> str:
 
 
 def _fault(text: str, source: str, most: int) -> str:
-    """Return an annotation's fault, or "". source: the section, whose subject may be marks."""
+    """Return what is wrong with an annotation, or "".
+
+    source: text of the section, in which marks may occur"""
     if len(text) > most:
         return f"has {len(text):,} characters"
     if mark := next((match[0] for match in MARKS.finditer(text) if match[0] not in source), ""):
@@ -187,14 +194,15 @@ def _fault(text: str, source: str, most: int) -> str:
 
 
 _ECHO_IN_ANSWER = 12  # consecutive words of our instructions that no answer has by chance
-_STEP = 200  # characters, and a quarter of the length, between checks
+_STEP = 200  # characters between checks, in addition to a quarter of the text
 _CODE_AND_TABLES = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|`[^`\n]*`?|^(?: {4}|\t|\|)[^\n]*", re.M | re.S)
 
 
 class AnswerWatch:
-    """Watches an answer on arrival.
+    """Checks an answer while it arrives.
 
-    tags: False if the prompt's tags may enclose it; stopped: it has gone wrong"""
+    tags: False if tags of the prompt may enclose the answer
+    stopped: True after a fault"""
 
     def __init__(self, request: Request, tags: bool = True) -> None:
         self._shown = "\n".join(message.content for message in request.messages if message.role != "system")
@@ -204,7 +212,7 @@ class AnswerWatch:
         self._next = _STEP
 
     def around(self, show: Show | None) -> Callable[[str], None] | None:
-        """Wrap `show`, raising CutOffError when the answer goes wrong."""
+        """Return a function that checks a part before it calls `show`, and raises CutOffError for a faulty answer."""
         if show is None:
             return None
 
@@ -219,7 +227,7 @@ class AnswerWatch:
         return watch
 
     def _may_be_prompt(self, line: str) -> bool:
-        """Return True if a text holds a mark or tag, which nobody should see."""
+        """Return True if a line contains a mark or tag, which nobody should see."""
         return bool(MARKS.search(line) or (self._tags and TAGS.search(line)))
 
     def check(self, text: str) -> str:
@@ -239,5 +247,7 @@ class AnswerWatch:
         return "it repeats what the model was told to do" if echoes_instructions(prose, _ECHO_IN_ANSWER) else ""
 
     def _is_known(self, tag: str) -> bool:
-        """Return True if a tag occurs in the texts shown, not only around them; `<text>` encloses unescaped texts."""
+        """Return True if a tag occurs inside the texts that the model was shown, and not only around them.
+
+        Inside `<text>`, texts are not escaped."""
         return tag.replace("<", "<\\", 1) in self._shown or ("text" in tag and self._shown.count(tag) > 1)

@@ -1,6 +1,6 @@
-"""Filter invented citations and links from a model's stream.
+"""Remove invented citations and links from a model's answer while it arrives.
 
-Numbers without a source and unknown links are dropped and reported; code and formulas stay.
+Numbers without a source and unknown links are dropped, and listed; code and formulas stay as they are.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-NO_ANSWER = "NO_ANSWER"  # a model's prefix if the sources do not answer
-_HELD = 600  # maximum of characters held back for a closing bracket, code span or formula
+NO_ANSWER = "NO_ANSWER"  # with which a model begins if the sources do not answer
+_HELD = 600  # characters held back at most, until a bracket, code span or formula is closed
 _AT_ONCE = 4_000  # characters processed at once
 _SPECIAL = re.compile(r"( ?)(!?\[|<|`+|\\[$(\[]|\${1,2}|https?:|www\.)", re.I)  # a blank goes with what is dropped
 _BEGIN = r"!|\\|https?|htt?|h|www?|w"
@@ -32,14 +32,14 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 
 @dataclass
 class CitedText:
-    """A text that arrives in parts.
+    """An answer that arrives in parts.
 
-    sources: valid numbers
-    knows: whether the model was shown a link
-    text: passed through
-    dropped: removed parts
-    numbers: new number of each source, in order of citation
-    refused: the text began with NO_ANSWER, which is removed"""
+    sources: numbers that may be cited
+    knows: returns True for a link that the model has seen
+    text: the text so far, without what was dropped
+    dropped: citations and links that were removed
+    numbers: new number of each source, in the order of their citation
+    refused: True if the answer began with NO_ANSWER, which is removed"""
 
     sources: Container[int]
     knows: Callable[[str], bool]
@@ -52,7 +52,7 @@ class CitedText:
     _fence: str = ""
 
     def feed(self, part: str) -> str:
-        """Take a part and return the text that can be shown."""
+        """Add a part, and return the text that can be shown by now."""
         text = ""
         for at in range(0, len(part), _AT_ONCE):
             self._buffer += part[at : at + _AT_ONCE]
@@ -60,11 +60,11 @@ class CitedText:
         return text
 
     def finish(self) -> str:
-        """Return the rest, at the end of the text."""
+        """Return the rest of the text, after its last part."""
         return self._take(final=True)
 
     def drop_rest(self) -> None:
-        """Drop what is not shown yet: the beginning of a mark that nobody should see."""
+        """Drop the text that was held back: the beginning of a mark that nobody should see."""
         self._buffer = ""
 
     def _take(self, final: bool) -> str:

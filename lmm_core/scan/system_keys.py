@@ -1,6 +1,6 @@
-"""Keys written by the system.
+"""Write keys into metadata blocks, without replacing what the writer has changed.
 
-`~~hash` holds the hashes of source and value; values changed by hand stay.
+`~~hash` holds hashes of each key's source text and value, which show whether either has changed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import HeaderNode, Node, TextNode, traverse
 
 FLOW_KEYS = frozenset({HASHES})
-EMPTY = "~~empty"  # next to keys in an originally empty block of the writer's
-TIGHT = "~~tight"  # the same, in a block without a blank line before it
+EMPTY = "~~empty"  # marks a block of the writer that was empty before we wrote keys into it
+TIGHT = "~~tight"  # marks a block of the writer that had no blank line before it
 
 
 class State(Enum):
-    """The state of a key relative to its source text."""
+    """The state of a key: whether it exists, who wrote it, and whether its source text has changed since."""
 
     MISSING = auto()
     CURRENT = auto()
@@ -47,7 +47,9 @@ class State(Enum):
 
 
 def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State:
-    """Return the state of a key. input_hash: current hash of its source."""
+    """Return the state of a key.
+
+    input_hash: hash of its source text now"""
     spelled, pair = find_key(properties, key), hash_pair(properties, key)
     is_same = pair is not None and pair[0] == input_hash
     if spelled is None:
@@ -64,9 +66,10 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State
 def set_values(
     properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the changes that set (`DELETED`: remove) `~key`s and their hashes.
+    """Return the changes that set keys with `~`, and their hashes.
 
-    None is an empty reply, of which only the hash is written.
+    values: by key; `DELETED` removes the key, and None, for an empty reply, removes it but writes its hash
+    input_hashes: hashes of the source texts, by key
     """
     changes: dict[str, Any] = {}
     hashes = read_hashes(properties)
@@ -84,7 +87,9 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into a node's nearest block, or a new one."""
+    """Write changes into the block nearest before a node, or into a new one.
+
+    spelling, newline: of a new block"""
     existing = node.properties
     entries = {key: value for key, value in changes.items() if value is not DELETED or key in existing}
     if not entries:
@@ -111,7 +116,7 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 
 
 def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the blocks with `TIGHT` in edited native blocks that get a blank line."""
+    """Return the blocks, with `TIGHT` in edited native blocks before which a blank line will be added."""
     old_ids = {id(block) for block in before}
     marked: list[Block] = []
     for block in after:
@@ -126,14 +131,14 @@ def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
 
 
 def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int, None]:
-    """Return the ids of blocks emptied by `write_keys`, for `take_out`."""
+    """Return the `id`s of blocks that `write_keys` has emptied, as `take_out` expects them."""
     old_ids = {id(block) for block in before}
     metadata = (block for block in after if isinstance(block, MetadataBlock) and id(block) not in old_ids)
     return {id(block): None for block in metadata if not block.line and blank(block.body)}
 
 
 def spellings_of(tree: Node | None, default: Spelling) -> dict[int, Spelling]:
-    """Return the spelling of new blocks by a node's `id`: that of the nearest block, the header excluded."""
+    """Return the spelling of a new block at each node, by the node's `id`: that of the nearest block in the text."""
     nodes = list(traverse(tree))
     places = [(at, spelling) for at, node in enumerate(nodes) if (spelling := _spelling(node))] or [(0, default)]
     spellings: dict[int, Spelling] = {}
@@ -157,5 +162,5 @@ def _spelling(node: Node) -> Spelling | None:
 
 
 def first_newline(blocks: Sequence[Block]) -> str:
-    """Return the document's line end."""
+    """Return the line end that the document uses first."""
     return newline_of(serialize_blocks(blocks))

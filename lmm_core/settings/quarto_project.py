@@ -1,8 +1,8 @@
-"""Read Quarto's settings: the merged `_quarto.yml`, and settings of folders and documents.
+"""Read Quarto's settings: those of the project, and of folders and documents in it.
 
-Scripts must see the settings of the pages, so the rules follow Quarto's source:
+Scripts must see the same settings as Quarto, so the rules follow its source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
-`src/command/render/render-contexts.ts`. `quarto inspect` takes two seconds a page.
+`src/command/render/render-contexts.ts`. (`quarto inspect` would take two seconds for each page.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .project import Project, load_project
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 _LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
 _FOLDER_FILES = ("_metadata.yml", "_metadata.yaml")
-_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys of the project as a whole
+_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that are not for single pages
 
 
 # The project
@@ -34,9 +34,9 @@ def project_file(folder: Path) -> Path | None:
 
 
 def read_project(folder: Path) -> dict[str, Any]:
-    """Return `_quarto.yml` merged with its named files, the active profiles and `_quarto.yml.local`; {} without one.
+    """Return the settings of a Quarto project, or {} without a `_quarto.yml`. Raise QuartoError.
 
-    Raise QuartoError."""
+    `_quarto.yml` is merged with the files that it names, those of the active profiles, and `_quarto.yml.local`."""
     file = project_file(folder)
     if file is None:
         return {}
@@ -53,7 +53,7 @@ def quarto_settings(folder: Path) -> dict[str, Any]:
     """Return `read_project`, or {} if it cannot be read."""
     try:
         return read_project(folder)
-    except QuartoError:  # reported on a full read
+    except QuartoError:  # reported where all settings are needed
         return {}
 
 
@@ -68,23 +68,24 @@ def load_quarto_project(folder: Path) -> Project:
 
 
 def with_quarto(project: Project, folder: Path | None = None) -> Project:
-    """Return the project with settings and knit rules of `_quarto.yml`. folder: of that file, by default the project's.
+    """Return the project with the settings and knit rules of `_quarto.yml` added. Raise QuartoError.
 
-    Raise QuartoError."""
+    folder: of that file; by default the project's"""
     settings = read_project(folder or project.root)
     return replace(project, rules=project_rules(settings, project.rules), quarto=settings)
 
 
 def active_profiles() -> list[str]:
-    """Return the active profiles that Quarto passes to scripts."""
+    """Return the active profiles, as Quarto passes them to scripts."""
     return words_of(os.environ.get("QUARTO_PROFILE"))
 
 
 def _profiles(declared: Any) -> list[str]:
-    """Return the active profiles, most important first: chosen by the user, else the default; and one of each group.
+    """Return the active profiles, the most important first: the user's choice or the default, and one of each group.
 
-    declared: `profile` in `_quarto.yml`. Quarto also reads a default in `_environment` and `_quarto.yml.local`, and
-    passes its choice to scripts; other commands need QUARTO_PROFILE."""
+    declared: value of `profile` in `_quarto.yml`
+    Quarto also reads a default from `_environment` and `_quarto.yml.local`, and passes the result to scripts. For other
+    commands, QUARTO_PROFILE must be set."""
     declared = declared if isinstance(declared, dict) else {}
     profiles = active_profiles() or words_of(declared.get("default"))
     groups = as_list(declared.get("group"))
@@ -98,9 +99,9 @@ def _profiles(declared: Any) -> list[str]:
 
 
 def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
-    """Merge the `_metadata.yml` files of a document's folders. Raise QuartoError.
+    """Return the merged `_metadata.yml` files of a document's folders. Raise QuartoError.
 
-    The root's file applies only to documents directly in it."""
+    The file in the project's root applies only to documents directly in it."""
     settings: dict[str, Any] = {}
     for file in folder_files(path, folder):
         settings = merged(settings, with_named(read_yaml(file), file.parent))
@@ -108,7 +109,7 @@ def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def folder_files(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the `_metadata.yml` files of a document's folders, outermost first."""
+    """Yield the `_metadata.yml` files of a document's folders, the outermost first."""
     path, folder = path.absolute(), folder.absolute()
     if not path.is_relative_to(folder):
         return
@@ -119,25 +120,31 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge project, folder and header settings of a document. Raise QuartoError."""
+    """Return the settings of a document: those of the project, its folders and its header. Raise QuartoError.
+
+    settings: of the project"""
     of_folders, own = _page_layers(path, header)
     return merged(merged(settings, of_folders), own)
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Merge project, folder and header knit rules of a document. Raise QuartoError."""
+    """Return the knit rules for a document: those of the project, its folders and its header. Raise QuartoError.
+
+    rules: of the project"""
     of_folders, own = _page_layers(path, header)
     return header_rules(own, project_rules(of_folders, rules))
 
 
 def _page_layers(path: Path, header: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the settings of a document's folders and its header, with named files in a Quarto project."""
+    """Return the settings of a document's folders, and of its header with the files that it names.
+
+    Outside a Quarto project, folders have no settings and files are not read."""
     quarto = quarto_folder(path)
     return (folder_settings(path, quarto), with_named(header, path.parent)) if quarto else ({}, header)
 
 
 def quarto_folder(path: Path) -> Path | None:
-    """Return the nearest enclosing Quarto project, or None."""
+    """Return the folder of the nearest Quarto project around a path, or None."""
     return next((folder for folder in path.absolute().parents if project_file(folder)), None)
 
 
@@ -145,12 +152,12 @@ def quarto_folder(path: Path) -> Path | None:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list, or [] for another value."""
+    """Return a value if it is a list, else []."""
     return value if isinstance(value, list) else []
 
 
 def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a key's mapping, or {} for another value."""
+    """Return the value of a key if it is a mapping, else {}."""
     value = settings.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -159,7 +166,9 @@ def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Merge the files in `metadata-file` and `metadata-files` over settings; skip missing ones. Raise QuartoError."""
+    """Return settings with the files named by `metadata-file` and `metadata-files` merged over them.
+
+    Missing files are skipped. Raise QuartoError."""
     files = settings.get("metadata-files")
     names = [settings.get("metadata-file"), *(files if isinstance(files, list) else [])]
     result = dict(settings)
@@ -171,8 +180,9 @@ def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge settings as Quarto does: mappings by key, lists concatenated without duplicates, single values beside lists
-    as lists."""
+    """Return settings merged as Quarto does.
+
+    Mappings are merged by key, and lists are joined without duplicates; a single value is joined to a list, too."""
     result = dict(base)
     for key, value in over.items():
         old = result.get(key)
@@ -199,7 +209,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return a YAML file's mapping, {} if empty. Raise QuartoError if it is unreadable or no mapping."""
+    """Return the mapping in a YAML file, or {} if it is empty. Raise QuartoError if it cannot be read."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:

@@ -1,6 +1,7 @@
-"""Find parts of one or two words ("Answer: 42."), which may occur anywhere.
+"""Find parts of one or two words ("Answer: 42."), which also occur by chance.
 
-They are searched with neighbouring words and as whole elements (paragraph, item, heading); headings also in links."""
+They are therefore searched for with the words around them, and as whole elements (paragraph, item, heading). Headings
+are also searched for in links."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-NEAR = 4  # neighbouring words searched with a part
-REACH = 2000  # characters in which to look for them
+NEAR = 4  # words around a part that are searched for with it
+REACH = 2000  # characters before and after it in which these are looked for
 _ELEMENTS = "p li dd dt blockquote figcaption caption h1 h2 h3 h4 h5 h6 td th".split()
 _BLOCKS = frozenset(
     [*_ELEMENTS, *"div section ul ol dl table tr thead tbody pre aside main nav figure header footer article".split()]
 )
 _ANY_BLOCK = ",".join(sorted(_BLOCKS))
-# Text added by Quarto: heading numbers and its own headings
+# Classes of text that Quarto adds: numbers of headings, and its own headings
 _NUMBER = "header-section-number"
 _OWN = frozenset({"quarto-appendix-heading", "toc-title"})
 _NAMED = re.compile(r"(?:\b(?:id|name)=[\"']|#)([\w.:-]*\w)")  # names and links of a page
@@ -36,13 +37,18 @@ _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:
 
 @dataclass
 class ShortParts:
-    """Elements and heading names to search for, with the numbers of their secrets."""
+    """Parts to search for, each with the number of its secret.
+
+    elements: letters of whole elements
+    names: names of headings"""
 
     elements: dict[str, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
 
     def find(self, text: Text, letters: str) -> Iterator[tuple[int, list[str]]]:
-        """Yield numbers and words of the secrets in a text. letters: of the text."""
+        """Yield the number and the words of each secret in a text.
+
+        letters: of the text"""
         if any(element in letters for element in self.elements):
             for words in elements_of(text):
                 at = self.elements.get("".join(words))
@@ -54,20 +60,20 @@ class ShortParts:
 
 
 def element_of(secret: Secret) -> str:
-    """Return a short part's letters if it can be searched as an element, else ""."""
+    """Return the letters of a short part if it can be searched for as a whole element, else ""."""
     words = markdown_words(secret.text)
-    is_told = not secret.piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words)
-    return "".join(words) if is_told else ""
+    is_distinct = not secret.piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words)
+    return "".join(words) if is_distinct else ""
 
 
 def name_of(secret: Secret) -> str:
-    """Return a heading's name if it can be searched in links, else ""."""
+    """Return the name of a heading if it can be searched for in links, else ""."""
     name = secret.piece.slug
     return name if "-" in name and len(name) >= SHORT else ""
 
 
 def lines_of(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the letters of lines that may be elements, and of their parts after a colon."""
+    """Yield the letters of each line that may become an element, and of its part after a colon."""
     for text in texts:
         for line in _LINES.split(text):
             yield "".join(markdown_words(line))
@@ -78,7 +84,7 @@ def lines_of(texts: Iterable[str]) -> Iterator[str]:
 
 
 def beside_others(secret: Secret) -> Iterator[Needle]:
-    """Yield a short part with the words on both sides; from two words on, also with one side."""
+    """Yield a short part with the words on both sides and, if it has several words, with those on one side."""
     if secret.piece.is_metadata:
         return
     runs = joined_runs(secret.text)
@@ -94,14 +100,14 @@ def beside_others(secret: Secret) -> Iterator[Needle]:
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:
-    """Return neighbours on one side: of the nearest text, and the nearest published one.
+    """Return the words on one side: of the nearest text, and of the nearest published text.
 
     step: -1 before, 1 after"""
     return [near for only_kept in (False, True) if (near := _nearest(secret, step, only_kept, words))]
 
 
 def _nearest(secret: Secret, step: int, only_kept: bool, words: list[str]) -> list[str]:
-    # could be a number added by a renderer
+    # such words could also be a number that the renderer adds
     bare = all(len(word) < 3 or word.isdigit() for word in words)
     near: list[str] = []
     place = secret.place + step

@@ -1,7 +1,7 @@
-"""Expand questions by synonyms of `[retrieve] synonyms`.
+"""Expand questions by the synonyms in `[retrieve] synonyms`.
 
-Each word of a name may match any word of its synonyms, with less weight. The ask box does the same (`otherNames` in
-search.js).
+Each word of a name may also match any word of its synonyms, with less weight. The ask box does the same (`otherNames`
+in search.js).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...models.languages.words import find_words, fold
 from .weights import OTHER_NAME
 from .words import Vocabulary, asked_words, frequent_words
 
-MOST_OTHERS = 3  # synonyms per name
+MOST_OTHERS = 3  # synonyms used for a name
 
 Synonymous = Mapping[str, Sequence[str]]  # synonyms by name
 
@@ -25,7 +25,8 @@ Synonymous = Mapping[str, Sequence[str]]  # synonyms by name
 class Name:
     """A name with its synonyms.
 
-    needs_capitals: only capitals distinguish it from a frequent word (`OR`)"""
+    others: its synonyms
+    needs_capitals: True if only capitals distinguish it from a frequent word (`OR`)"""
 
     name: str
     stems: tuple[str, ...]
@@ -42,7 +43,9 @@ class Name:
 
 
 class Synonyms:
-    """Symmetric synonyms. language: of questions, by code."""
+    """Finds synonyms of names in questions, in both directions.
+
+    language: code of the questions' language"""
 
     def __init__(self, stemmer: Stemmer, language: str, configured: Synonymous) -> None:
         self._stemmer, self._language = stemmer, language
@@ -61,12 +64,13 @@ class Synonyms:
         return tuple(self._stemmer.stem(word) or fold(word) for word in find_words(text))
 
     def used(self, question: str) -> list[Name]:
+        """Return the names with synonyms that a question contains."""
         stems = self._stems(question) if self.names else ()
         names = [name for name in self.names if _stand_in(name.stems, stems)]
         return [name for name in names if not name.needs_capitals or name.is_written_in(question)]
 
     def expanded(self, question: str) -> str:
-        """Append the synonyms of its names to a question."""
+        """Return a question, followed by the synonyms of the names in it."""
         return " ".join([question, *dict.fromkeys(other for name in self.used(question) for other in name.others)])
 
     def weighted_stems(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:

@@ -1,6 +1,7 @@
 """Group recorded questions of similar meaning.
 
-Rows hold a question's words and, if the notes answered it, the sections found; similarity is their dot product."""
+A row holds the words of a question and, if the notes answered it, the sections that did. The similarity of two
+questions is the dot product of their rows."""
 
 from __future__ import annotations
 
@@ -14,18 +15,18 @@ from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words
 from .recordings import RecordedTurn, found_sections
 
-FEWEST = 3  # conversations of a group that is shown or gets a proposal
-THRESHOLD = 0.25  # mean product with a group's rows from which a question joins it
-MOST_COMPARED = 2_000  # different questions that shape the groups, most frequent first
-WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4  # shares in a row's product with itself
-OTHER_QUESTIONS = 200  # assumed in addition, to smooth the rarity of words
+FEWEST = 3  # a group is shown, or gets a proposal, if it was asked in at least this many conversations
+THRESHOLD = 0.25  # a question joins a group if its mean product with the group's rows is at least this
+MOST_COMPARED = 2_000  # different questions that make the groups, the most frequent ones; others only join them
+WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4  # shares of words and sections in a row's product with itself
+OTHER_QUESTIONS = 200  # questions assumed in addition, to smooth the rarity of words
 
 Row = Mapping[str, float]  # weights of words and sections
 
 
 @dataclass(frozen=True)
 class QuestionGroup:
-    """Questions of similar meaning, the most central first."""
+    """Questions of similar meaning, the most typical first."""
 
     turns: tuple[RecordedTurn, ...]
 
@@ -39,7 +40,7 @@ class QuestionGroup:
 
 
 def count_askers(turns: Sequence[RecordedTurn]) -> int:
-    """Return the number of conversations, counting each question if conversations are not recorded."""
+    """Return the number of conversations. A question without a recorded conversation counts as one."""
     conversations = {turn.conversation for turn in turns if turn.conversation}
     return len(conversations) + sum(not turn.conversation for turn in turns)
 
@@ -59,7 +60,7 @@ async def make_rows(library: Library, turns: Sequence[RecordedTurn]) -> list[Row
 
 
 def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
-    """Return the inverse question frequency of words; the root keeps the rarest word from dominating."""
+    """Return the rarity of words: the root of their inverse frequency, so that the rarest one does not dominate."""
     counts, size = Counter[int](), OTHER_QUESTIONS
     for words in questions:
         counts.update(words.keys())
@@ -70,7 +71,7 @@ def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
 def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int, float]) -> Row:
     """Return the row of a question.
 
-    words: weights
+    words: weights of its words
     rarity: see `_rarity`"""
     weighed = {f"word {word}": weight * rarity[word] for word, weight in words.items()}
     sections = {f"section {address}": weight for address, weight in found_sections(turn).items()}
