@@ -282,15 +282,18 @@ def test_undo_shows_what_has_changed_since(project):
 
 
 def test_check_names_what_differs_with_its_line(project):
-    write("src/gone.py", "x\n")
+    for name in ("gone", "odd"):
+        write(f"src/{name}.py", "x\n")
     lmm("lmm llmd new OTHER.md --code src/*.py")
     write("src/billing.py", "other\n")
+    write("src/odd.py", b"\0")
     os.remove("src/gone.py")
     reported = lmm("lmm llmd check OTHER.md", 1).stderr
     lines = text("OTHER.md").split("\n")
-    differing, missing = (lines.index(f"### src/{name}.py") + 1 for name in ("billing", "gone"))
+    differing, missing, odd = (lines.index(f"### src/{name}.py") + 1 for name in ("billing", "gone", "odd"))
     assert f"OTHER.md:{differing}: src/billing.py: the code context differs from the file" in reported
     assert f"OTHER.md:{missing}: src/gone.py: the file is missing" in reported
+    assert f"OTHER.md:{odd}: src/odd.py: the file is binary" in reported
 
 
 def test_sync(project):

@@ -159,9 +159,10 @@ def test_options_of_the_project_hold_beside_those_of_a_header():
 def test_works_that_a_page_cites():
     write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nbibliography: refs.bib\n")
     write("refs.bib", "@book{t, author={Tukey, John}, title={Data}, year={1977}}")
-    write("a.md", "# A\n\nSaid by @t.\n")
+    write("week 1/a.md", "# A\n\nSaid by @t.\n")
     assert make_course("--steps check,render").returncode == 0
-    assert "Tukey (1977)" in text(".lmm/course/site/a.html") and "References" in text(".lmm/course/site/a.html")
+    page = text(".lmm/course/site/week 1/a.html")
+    assert "Tukey (1977)" in page and "References" in page
 
 
 def test_a_formula_that_cannot_be_converted_is_named_in_one_line():

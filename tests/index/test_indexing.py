@@ -130,6 +130,13 @@ def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
 # Annotations
 
 
+@pytest.mark.parametrize(("asked", "is_said"), [("questions: Why?", False), ("tags: a", True)])
+def test_with_titles_and_questions_alone_texts_without_questions_are_told(asked, is_said):
+    write("config.toml", '[embeddings]\nencoding = "sparse"\n')
+    write("notes.md", document("alpha").replace("# About", f"---\n{asked}\n---\n\n# About"))
+    assert ("1 of 1 chunk have no questions" in lmm("index notes.md")[1]) is is_said
+
+
 def test_what_a_page_hides_is_not_in_its_index():
     write("a.qmd", "# A\n\n```{r, include=FALSE}\nhidden()\n```\n\nIt is `r x`.\n\n```{r}\nshown()\n```\n")
     lmm("index a.qmd")
