@@ -14,7 +14,6 @@ from lmm_core import __version__
 from lmm_core.markdown.files import project_root
 from lmm_core.quarto.extension import packaged_extension
 from lmm_core.quarto.setup import check_project
-from lmm_core.settings.quarto_inputs import find_inputs
 from tests.commands import run, text, tree, write
 
 ROOT = Path(__file__).parents[2]
@@ -143,34 +142,6 @@ def test_native_blocks_are_named_and_the_command_to_paste_mends_all(project):
     assert run(next(line for line in check("site")[1].splitlines() if "convert" in line)).returncode == 0
     assert check("site")[0]
     assert text("site/README.md") == native
-
-
-# What is rendered
-
-
-def test_inputs_are_what_quarto_renders():
-    """As seen in Quarto 1.11: endings in whatever case, but not `.mdown`; what it has made itself is
-    none."""
-    rendered = ["A.MD", "b.QMD", "c.Qmd", "d.rmd", "f.rmarkdown", "g.markdown", "h.ipynb", "README.markdown"]
-    made = ["b.html.md", "c.ipynb", "d.rmarkdown"]
-    for name in [*rendered, *made, "README.qmd", "CLAUDE.local.md", "x.llms.md", "y.mdown", "_z.qmd", "_site/d.md"]:
-        write(name, '{"cells": []}' if name.endswith("ipynb") else "# A\n")
-    write("_quarto.yml", "project: {type: website}\n")
-    assert sorted(path.name for path in find_inputs(Path())) == sorted(rendered)
-
-
-@pytest.mark.parametrize(
-    ("render", "inputs"),
-    [
-        ("[part/deep, a.md]", ["part/deep/b.qmd", "a.md"]),
-        ("['!a.md', '**']", ["part/deep/b.qmd"]),
-    ],
-)
-def test_patterns_of_inputs(render, inputs):
-    write("_quarto.yml", f"project: {{render: {render}}}\n")
-    for name in ("a.md", "part/a.md", "part/deep/b.qmd", "part/README.md", "part/_c.md"):
-        write(name, "x\n")
-    assert [str(path) for path in find_inputs(Path())] == inputs
 
 
 # The sample book, and what is installed

@@ -9,7 +9,7 @@ from lmm_core.errors import ConfigError, QuartoError
 from lmm_core.files.gitignore import pattern_problem
 from lmm_core.logging import ListLogger
 from lmm_core.settings.project import load_project
-from lmm_core.settings.quarto_inputs import DocumentFinder
+from lmm_core.settings.quarto_inputs import DocumentFinder, find_inputs
 from tests.commands import write
 
 BOOK = """project: {type: book}
@@ -157,6 +157,34 @@ def test_settings_that_cannot_be_read_stop_the_work():
     with pytest.raises(QuartoError, match=r"_quarto\.yml:\d+: cannot be read"):
         found()
     assert found("a.md") == ["a.md"]
+
+
+# What Quarto renders
+
+
+def test_inputs_are_what_quarto_renders():
+    """As seen in Quarto 1.11: endings in whatever case, but not `.mdown`; what it has made itself is
+    none."""
+    rendered = ["A.MD", "b.QMD", "c.Qmd", "d.rmd", "f.rmarkdown", "g.markdown", "h.ipynb", "README.markdown"]
+    made = ["b.html.md", "c.ipynb", "d.rmarkdown"]
+    for name in [*rendered, *made, "README.qmd", "CLAUDE.local.md", "x.llms.md", "y.mdown", "_z.qmd", "_site/d.md"]:
+        write(name, '{"cells": []}' if name.endswith("ipynb") else "# A\n")
+    write("_quarto.yml", "project: {type: website}\n")
+    assert sorted(path.name for path in find_inputs(Path())) == sorted(rendered)
+
+
+@pytest.mark.parametrize(
+    ("render", "inputs"),
+    [
+        ("[part/deep, a.md]", ["part/deep/b.qmd", "a.md"]),
+        ("['!a.md', '**']", ["part/deep/b.qmd"]),
+    ],
+)
+def test_patterns_of_inputs(render, inputs):
+    write("_quarto.yml", f"project: {{render: {render}}}\n")
+    for name in ("a.md", "part/a.md", "part/deep/b.qmd", "part/README.md", "part/_c.md"):
+        write(name, "x\n")
+    assert [str(path) for path in find_inputs(Path())] == inputs
 
 
 # What is left out of an index
