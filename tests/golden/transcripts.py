@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "transcripts"
 ROOT = Path(__file__).parents[2]
 COURSES = {
     "sample-book": ROOT / "sample-book",
-    "git-novice-es": ROOT / "shared" / "courses" / "courses" / "git-novice-es",
+    "git-novice-es": ROOT.parent / "shared" / "courses" / "courses" / "git-novice-es",
     **{language: FOLDER / language for language in ("zh", "ja", "ru")},
 }
 CHANGES = [  # what differs from machine to machine
