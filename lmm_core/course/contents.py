@@ -69,12 +69,12 @@ def site_words(language: str) -> Mapping[str, str]:
     return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 
 
-def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
+def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], language: str) -> dict[str, str]:
     """Return a page's template variables as HTML.
 
-    words: see `site_words`
+    language: of the site
     A generated home page has no source: it shows the table of contents as its text."""
-    title = site.title
+    title, words = site.title, site_words(language)
     up = "../" * entry.page.count("/")
     pages = contents_list(contents, up, entry.page)
     return {
@@ -85,8 +85,8 @@ def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: 
         "favicon": _address(site.favicon),
         "color": site.color,
         "footer": html.escape(" · ".join(filter(None, (site.author, site.date, site.footer)))),
+        "site-lang": language,
         "pages-title": words["pages"],
-        "toc-title": words["toc"],
         "pages" if entry.source else "contents": pages,
         "turn": _previous_and_next(entry, [other for other in contents if other.page], up, words),
     }

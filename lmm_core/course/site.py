@@ -80,7 +80,7 @@ def find_pandoc() -> str:
 
 
 def render_pages(
-    pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None = None
+    pages: Sequence[PageJob], pandoc: str, progress: Progress | None = None
 ) -> list[RenderedPage]:
     """Return the rendered pages, in order. Raise RenderError if pandoc does not run or takes too long."""
     if progress:
@@ -88,19 +88,16 @@ def render_pages(
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
     shares = [pages[at::count] for at in range(count)]
     with ThreadPoolExecutor(count) as workers:
-        batches = [*workers.map(lambda share: [*_run(share, language, pandoc, progress)], shares)]
+        batches = [*workers.map(lambda share: [*_run(share, pandoc, progress)], shares)]
     rendered = {page.name: page for page in chain.from_iterable(batches)}
     return [rendered[page.name] for page in pages]
 
 
-def _run(pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None) -> Iterator[RenderedPage]:
-    words = site_words(language)
+def _run(pages: Sequence[PageJob], pandoc: str, progress: Progress | None) -> Iterator[RenderedPage]:
     job = {
         "filter": str(FILES / "site.lua"),
         "template": (FILES / "page.html").read_text("utf-8"),
-        "words": words,
-        "references": words["references"],
-        "pages": [asdict(page) for page in pages],
+        "pages": [{**asdict(page), "words": site_words(page.source.language)} for page in pages],
     }
     command = [pandoc, "lua", str(FILES / "render.lua")]
     with tempfile.TemporaryFile() as errors:
@@ -271,10 +268,10 @@ def write_site(
         header = f"---\ntitle: {json.dumps(options.title)}\n---\n"
         texts[Entry(options.title, FIRST_PAGE)] = PageSource(header, language)
     pages = [
-        PageJob(entry.page, entry.title, text, frame_of(entry, options, contents, site_words(language)))
+        PageJob(entry.page, entry.title, text, frame_of(entry, options, contents, language))
         for entry, text in texts.items()
     ]
-    rendered = render_pages(pages, language, find_pandoc(), progress)
+    rendered = render_pages(pages, find_pandoc(), progress)
     _report(rendered, sources, folder, logger)
     trees = {page.name: parse_html(page.html) for page in rendered}
     links = SiteLinks(

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import RenderError
 from ..files.walk import is_inside
+from ..indexing.documents import language_of
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import Block, HeaderBlock, MetadataBlock, TextBlock, header_content, serialize_blocks
 from ..markdown.files import MarkdownFile, is_notebook, read_markdown
@@ -43,7 +44,7 @@ class PageSource:
 def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSource:
     """Return a page's published text.
 
-    project: with its `_quarto.yml`
+    project: with its `_quarto.yml`, and the language of pages that are in no clear one
     Raise RenderError for an unreadable metadata block, which may say what to leave out. Raise OSError, MarkdownError
     and QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
@@ -51,7 +52,8 @@ def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSo
     blocks = parse_markdown_text(text)
     _check_metadata(blocks)
     header = header_content(blocks)
-    metadata = page_settings(path, header, project.quarto)
+    language = language_of(blocks, "") or project.quarto["lang"]
+    metadata = page_settings(path, header, {**project.quarto, "lang": language})
     visible = [
         replace(block, source=_plain_cells(block.source)) if isinstance(block, TextBlock) else block
         for block in visible_blocks(blocks, path, metadata)

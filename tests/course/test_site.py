@@ -189,12 +189,20 @@ def test_notes_without_a_first_page_get_one():
     assert "data-lmm-ask" in first
 
 
-def test_the_site_speaks_the_language_of_the_notes():
-    write("index.md", "# Welcome\n\nThis is a lesson on what the mean and the median of a sample tell about it.\n")
-    for name in "ab":
-        write(f"{name}.md", f"# {name}\n\nDas Mittel ist die Summe der Werte, geteilt durch die Anzahl der Werte.\n")
+def test_a_page_speaks_its_own_language_and_the_frame_that_of_most_notes():
+    english = "# Welcome\n\nThis is a lesson on what the mean and the median of a sample tell about it.\n"
+    german = "Das Mittel ist die Summe der Werte, geteilt durch die Anzahl der Werte.\n"
+    figure = "\n![A curve.](curve.svg){#fig-curve}\n\n@fig-curve\n"
+    pages = {"index": english, "a": f"# A\n\n{german}", "b": f"---\nlang: fr-CH\n---\n\n# B\n\n{german}", "c": "# C\n"}
+    for name, notes in (pages | {"d": pages["a"], "e": pages["a"]}).items():
+        write(f"{name}.md", notes + figure)
+    write("curve.svg", SVG)
     assert make_course().returncode == 0
-    assert all('<html lang="de"' in text(f"_site/{name}.html") for name in ("index", "a"))
+    words = {"index": ("en", "Figure"), "a": ("de", "Abbildung"), "b": ("fr-CH", "Figure"), "c": ("de", "Abbildung")}
+    for name, (language, word) in words.items():
+        page = text(f"_site/{name}.html")
+        assert f'<html lang="{language}" data-site-lang="de"' in page and f">{word} 1</a>" in page
+        assert 'id="lmm-pages" lang="de"' in page and ">Inhalt</a>" in page
     assert '"language":"de"' in text("_site/lmm-ask/data.js")
 
 
@@ -219,5 +227,5 @@ def test_pandoc_reads_no_file_that_a_text_names(tmp_path):
     secret = write(tmp_path / "secret.bib", "@misc{a, title={SECRET}}")
     source = f"---\nbibliography: {secret}\n---\n\n[@a] ![]({secret})\n\n\\input{{{secret}}}"
     own = write(tmp_path / "own.bib", "@misc{a, title={OWN}}")
-    (rendered,) = render_pages([PageJob("a", "A", PageSource(source, "en", (str(own),)))], "en", find_pandoc())
+    (rendered,) = render_pages([PageJob("a", "A", PageSource(source, "en", (str(own),)))], find_pandoc())
     assert "OWN" in rendered.html and "SECRET}" not in rendered.html

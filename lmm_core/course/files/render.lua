@@ -42,12 +42,13 @@ local function make(page)
   local doc = pandoc.read(source.text, "markdown", { strip_comments = true }, {}) -- the last: the text reads no file
   for _, key in ipairs(KEYS) do doc.meta[key] = nil end
   doc.meta.lang, doc.meta.pagetitle = source.language, page.title
+  page.frame["toc-title"] = page.words.toc
   take_title(doc)
-  doc = doc:walk(site_filter(job.words))
+  doc = doc:walk(site_filter(page.words))
   if #source.works > 0 and cites(doc) then
     doc.meta.bibliography = source.works
     if source.style ~= "" then doc.meta.csl = source.style end
-    doc.meta["reference-section-title"] = doc.meta["reference-section-title"] or job.references
+    doc.meta["reference-section-title"] = doc.meta["reference-section-title"] or page.words.references
     doc = pandoc.utils.citeproc(doc)
   end
   return pandoc.write(doc, "html5", {

@@ -1,7 +1,7 @@
 -- What Quarto makes of its own elements, in plain HTML: callouts, tabs, numbered figures, tables,
 -- formulas and theorems, and references to them.
 
-local words = {} -- in the language of the course, by kind
+local words = {} -- in the language of the page, by kind
 
 local CALLOUTS = { note = true, tip = true, warning = true, caution = true, important = true }
 local THEOREMS = { thm = true, lem = true, cor = true, prp = true, cnj = true, def = true, exm = true, exr = true,
@@ -187,7 +187,7 @@ local function Cite(el)
 end
 
 -- Return the filter of a page: its figures and so on are counted anew.
-return function(site_words)
-  words, counts = site_words, {}
+return function(page_words)
+  words, counts = page_words, {}
   return { Figure = Figure, Table = Table, Para = Para, Div = Div, Cite = Cite }
 end

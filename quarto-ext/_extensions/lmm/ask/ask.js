@@ -15,7 +15,8 @@
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
     es: "Buscar en los apuntes", it: "Cerca negli appunti",
   };
-  const language = (document.documentElement.lang || "en").toLowerCase();
+  const root = document.documentElement;
+  const language = (root.dataset.siteLang || root.lang || "en").toLowerCase(); // a page may be in another one than its site
   const ask = (window.lmmAsk = {
     options: { ...script.dataset },
     base: new URL(".", script.src).href,
