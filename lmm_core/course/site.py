@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path, PurePosixPath
 from threading import Timer
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,9 +79,7 @@ def find_pandoc() -> str:
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
 
 
-def render_pages(
-    pages: Sequence[PageJob], pandoc: str, progress: Progress | None = None
-) -> list[RenderedPage]:
+def render_pages(pages: Sequence[PageJob], pandoc: str, progress: Progress | None = None) -> list[RenderedPage]:
     """Return the rendered pages, in order. Raise RenderError if pandoc does not run or takes too long."""
     if progress:
         progress.expect(len(pages))
@@ -267,8 +265,12 @@ def write_site(
     if FIRST_PAGE not in sources:
         header = f"---\ntitle: {json.dumps(options.title)}\n---\n"
         texts[Entry(options.title, FIRST_PAGE)] = PageSource(header, language)
+    shown = [entry for entry in contents if not (entry.source and texts[entry].is_left_out)]
+    shown = [
+        entry for entry, following in zip_longest(shown, shown[1:]) if entry.page or (following and following.page)
+    ]
     pages = [
-        PageJob(entry.page, entry.title, text, frame_of(entry, options, contents, language))
+        PageJob(entry.page, entry.title, text, frame_of(entry, options, shown, language))
         for entry, text in texts.items()
     ]
     rendered = render_pages(pages, find_pandoc(), progress)

@@ -33,12 +33,14 @@ class PageSource:
 
     text: markdown with its header
     works: bibliography files
-    style: file of a citation style, or \"\""""
+    style: file of a citation style, or \"\"
+    is_left_out: True if its text is left out of the notes as a whole"""
 
     text: str
     language: str
     works: tuple[str, ...] = ()
     style: str = ""
+    is_left_out: bool = False
 
 
 def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSource:
@@ -62,7 +64,13 @@ def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSo
     published = [block for block in published if isinstance(block, HeaderBlock) or not isinstance(block, MetadataBlock)]
     _warn_of_shortcodes(published, located)
     text = serialize_blocks(published)
-    return PageSource(text, str(metadata.get("lang") or "en"), *_named_files(path, header, project))
+    is_left_out = _is_empty(published) and not _is_empty(visible)
+    works, style = _named_files(path, header, project)
+    return PageSource(text, str(metadata.get("lang") or "en"), works, style, is_left_out)
+
+
+def _is_empty(blocks: Sequence[Block]) -> bool:
+    return not any(block.source.strip() for block in blocks if not isinstance(block, MetadataBlock))
 
 
 def _check_metadata(blocks: Sequence[Block]) -> None:

@@ -180,13 +180,14 @@ def test_notes_without_a_first_page_get_one():
     write("my notes/week 1/index.md", "# Week 1\n")
     write("my notes/start.md", "# Start\n\n---\ntype: exercise\n---\n\n## Only for the exam\n")
     write("my notes/README.md", "# Read me\n")
+    write("my notes/week 2/answers.md", "---\nknit: false\n---\n\n# Answers\n")
     assert make_course("'my notes'").returncode == 0
     site = Path("my notes/_site")
-    assert pages(site) == {"index.html", "start.html", "week 1/data.html", "week 1/index.html"}
+    assert pages(site) == {"index.html", "start.html", "week 1/data.html", "week 1/index.html", "week 2/answers.html"}
     first = text(site / "index.html")
     listed = links(re.search(r'<nav class="contents".*?</nav>', first, re.S)[0])
     assert listed == ["start.html", "week%201/index.html", "week%201/data.html"]
-    assert "data-lmm-ask" in first
+    assert "data-lmm-ask" in first and "week 2" not in first  # nothing of its only page is published
 
 
 def test_a_page_speaks_its_own_language_and_the_frame_that_of_most_notes():
