@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+from ..files.walk import reading_key
 from ..settings.project import Project
 from ..settings.tables import SiteOptions
 from ..study.outline import page_title
@@ -35,10 +36,10 @@ class Entry:
 def read_contents(documents: Sequence[Path], project: Project, folder: Path, is_book: bool) -> list[Entry]:
     """Return the table of contents, with a part for each folder below the course's.
 
-    documents: in a book, in the order of its chapters; otherwise they are sorted by name
+    documents: in a book, in the order of its chapters; otherwise they are sorted (see `reading_key`)
     folder: of the course
     Raise OSError, MarkdownError and QuartoError."""
-    paths = list(documents) if is_book else sorted(documents, key=_sort_key)
+    paths = list(documents) if is_book else sorted(documents, key=lambda path: reading_key(path.as_posix()))
     paths.sort(key=lambda path: path != folder / path.name or path.stem != _FIRST)  # the first page comes first
     entries: list[Entry] = []
     part = ""
@@ -50,10 +51,6 @@ def read_contents(documents: Sequence[Path], project: Project, folder: Path, is_
         name = path.relative_to(folder).with_suffix(".html").as_posix()
         entries.append(Entry(page_title(path, project.rules) or path.stem, name, path, int(parent != ".")))
     return entries
-
-
-def _sort_key(path: Path) -> tuple[str, bool, str]:
-    return path.parent.as_posix(), path.stem != _FIRST, path.name
 
 
 # Frame

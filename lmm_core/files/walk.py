@@ -108,7 +108,7 @@ def name_from(root: Path, path: Path) -> str:
 
 
 def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[list[Path], list[Skipped]]:
-    """Return the documents in a folder, subfolders last, and what was skipped.
+    """Return the documents in a folder, in reading order, and what was skipped.
 
     Skipped are links out of the folder or to other files; ignored are hidden, `_` and tool folders, links to folders,
     and files made by Quarto. endings: in lower case
@@ -127,7 +127,8 @@ def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[lis
         elif not entry.target.is_dir():
             links.append(entry)
     documents += _only_linked(links, documents)
-    return sorted((path for path in documents if not is_made_by_quarto(path)), key=_files_first), left_out
+    documents = [path for path in documents if not is_made_by_quarto(path)]
+    return sorted(documents, key=lambda path: reading_key(path.as_posix())), left_out
 
 
 def is_document(name: str, endings: Sequence[str] = SUFFIXES) -> bool:
@@ -177,8 +178,10 @@ def _only_linked(links: list[Link], documents: list[Path]) -> Iterator[Path]:
             yield link.path
 
 
-def _files_first(path: Path) -> list[tuple[bool, str]]:
-    return [*((True, part) for part in path.parts[:-1]), (False, path.name)]
+def reading_key(path: str) -> list[tuple[bool, bool, str]]:
+    """Return the key to sort paths by: files before folders, and the first page (`index.md`) before others."""
+    *folders, name = path.split("/")
+    return [*((True, True, folder) for folder in folders), (False, name.rpartition(".")[0] != "index", name)]
 
 
 def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:

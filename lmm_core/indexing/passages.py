@@ -10,6 +10,7 @@ from functools import cached_property
 from posixpath import commonpath
 from typing import Any
 
+from ..files.walk import reading_key
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
 
@@ -222,13 +223,17 @@ def read_passage(point: ScoredPoint) -> Passage:
 
 
 def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> Material:
-    """Build the material from points. order: sources in reading order; others follow by name."""
+    """Build the material from points. order: sources in reading order; others follow by `reading_key`."""
     ranks = {source: rank for rank, source in enumerate(order)}
+
+    def place(passage: Passage) -> tuple[Any, ...]:
+        return ranks.get(passage.source, len(ranks)), reading_key(passage.source), passage.docid, passage.sequence
+
     rows = [  # payloads take twice the memory
         (read_passage(point), _texts(point.payload.get("section_path")), _texts(point.payload.get("anchors")))
         for point in points
     ]
-    rows.sort(key=lambda row: (ranks.get(row[0].source, len(ranks)), row[0].source, row[0].docid, row[0].sequence))
+    rows.sort(key=lambda row: place(row[0]))
     material = Material()
     for passage, paths, anchors in rows:
         section = _section_for(material, passage, ["", *paths], ["", *anchors])

@@ -249,7 +249,7 @@ def _close_store(opened: asyncio.Future[VectorStore]) -> None:
 
 
 def reading_order(project: Project) -> list[str]:
-    """Return a Quarto project's sources in chapter order; [] for alphabetical order."""
+    """Return a Quarto project's sources in chapter order; [] for the order of other notes."""
     if not (project.root / "_quarto.yml").is_file():
         return []
     from ..settings.quarto_inputs import find_inputs  # rarely needed

@@ -75,6 +75,6 @@ def test_a_question_is_the_section_s_that_it_was_made_for():
 
 
 def test_sources_come_in_the_order_of_reading_then_by_name():
-    found = [point for name in "abc" for point in points("# T\n\nText.\n", name)]
+    found = [point for name in ("a", "z/b", "c", "index") for point in points("# T\n\nText.\n", name)]
     random.Random(0).shuffle(found)
-    assert [one.source for one in build_material(found, ["c.md"]).documents] == ["c.md", "a.md", "b.md"]
+    assert [one.source for one in build_material(found, ["c.md"]).documents] == ["c.md", "index.md", "a.md", "z/b.md"]
