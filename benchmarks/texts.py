@@ -21,7 +21,8 @@ from lmm_core.scan.header import scan
 from lmm_core.scan.rag import scan_rag
 
 ROOT = Path(__file__).resolve().parents[1]
-CORPORA = ROOT.parent / "shared" / "corpora"
+SHARED = ROOT.parent / "shared"
+CORPORA = SHARED / "corpora"
 SAMPLE_BOOK = ROOT / "sample-book"
 MB = 1_000_000
 

@@ -1,7 +1,7 @@
 """Questions to the sample book as students type them, answered without a model.
 
 The questions, with the sections that answer them, are in `gold/`; nothing was tuned on those in
-`held_out.jsonl`. `benchmarks/questions.py` prints the figures of `lmm search` and the ask box, too.
+`held_out.jsonl`. `benchmarks/retrieval.py book` prints the figures of `lmm search` and the ask box, too.
 """
 
 import pytest
