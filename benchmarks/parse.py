@@ -1,23 +1,47 @@
-"""Speed of parsing: text -> blocks -> tree -> text.
+"""Measure the speed of parsing, text -> blocks -> tree -> text, and what the filters add to pandoc's time.
 
-python benchmarks/parse.py [corpora] [dense] [growth] [corners] [peers]
+python benchmarks/parse.py [corpora] [dense] [growth] [filters]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
 
-from corners import CORNERS, Corner
 from tables import machine, print_table, say, seconds
-from texts import CORPORA, MB, Corpus, corpora, count_blocks, dense, metadata_bytes, one_document, size
+from texts import (
+    CORPORA,
+    MB,
+    SAMPLE_BOOK,
+    Corpus,
+    annotate,
+    corpora,
+    count_blocks,
+    dense,
+    metadata_bytes,
+    one_document,
+    size,
+)
 
+from lmm_core.installation import packaged_pandoc
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text, serialize_blocks, serialize_tree
 
 SPELLINGS = ("native", "div")
 GROWTH = (1, 5, 10, 25, 50)
-SLOW_RATIO, SLOW_SECONDS, SLOW_PER_MB = 3.0, 0.2, 5.0
+CHAPTERS = ("02-describing.md", "03-chance.md")
+FILTER_RUNS = 9
+NO_FILTER = f"""#!{sys.executable}
+import panflute
+
+panflute.run_filter(lambda elem, doc: None)
+"""
 
 
 def round_trip(texts: list[str]) -> None:
@@ -56,7 +80,7 @@ def corpus_row(corpus: Corpus) -> list[str]:
     """One corpus, file by file."""
     for text in corpus.texts:
         check(text)
-    times = [f"{1000 * time:.1f}" for time in stage_times(corpus.texts)]
+    times = [f"{1000 * spent:.1f}" for spent in stage_times(corpus.texts)]
     counts = [str(len(corpus.texts)), f"{corpus.size / MB:.2f}"]
     return [corpus.name, *counts, *times, f"{speed(corpus.texts):.1f}"]
 
@@ -101,117 +125,77 @@ def growth_table(found: list[Corpus]) -> None:
     per_mb: list[float] = []
     for megabytes in GROWTH:
         text = one_document(texts, megabytes * MB)
-        time = seconds(lambda text=text: round_trip([text]), 9)
-        per_mb.append(time / (size(text) / MB))
-        rows.append([str(megabytes), f"{time:.3f}", f"{1 / per_mb[-1]:.1f}", f"{per_mb[-1] / per_mb[0]:.2f}"])
+        spent = seconds(lambda text=text: round_trip([text]), 9)
+        per_mb.append(spent / (size(text) / MB))
+        rows.append([str(megabytes), f"{spent:.3f}", f"{1 / per_mb[-1]:.1f}", f"{per_mb[-1] / per_mb[0]:.2f}"])
     columns = ["MB in one document", "seconds", "MB/s", "time per MB, 1 MB = 1"]
     print_table("(c) Growth: level is linear", columns, rows)
 
 
-# (d) corners
+# (d) filters
 
 
-def corner_row(corner: Corner) -> list[str]:
-    """One corner at n and 2n; `SLOW` where the time grows faster than the text, or
-    a megabyte of it takes seconds."""
-    times: list[float] = []
-    for n in (corner.n, 2 * corner.n):
-        text = corner.make(n)
-        check(text)
-        times.append(seconds(lambda text=text: round_trip([text]), 5))
-    ratio = times[1] / times[0]
-    megabytes = size(corner.make(corner.n)) / MB
-    slow = times[1] > SLOW_SECONDS and (ratio > SLOW_RATIO or times[1] > SLOW_PER_MB * 2 * megabytes)
-    sizes = [f"{corner.n:,}", f"{megabytes:.2f}"]
-    return [corner.name, *sizes, *(f"{1000 * time:.1f}" for time in times), f"{ratio:.1f}", "SLOW" if slow else ""]
+def filters_table(_found: list[Corpus]) -> None:
+    """Table (d): what our filters add to pandoc's own time on a page with nothing left to do."""
+    pandoc = shutil.which("pandoc") or packaged_pandoc()
+    if pandoc is None:
+        say("pandoc is not installed: no table of filters")
+        return
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
+        page, nothing = Path(name, "notes.md"), Path(name, "nothing")
+        page.write_text(annotated_chapters(), encoding="utf-8", newline="")
+        nothing.write_text(NO_FILTER, encoding="utf-8")
+        nothing.chmod(0o755)
+        run_pandoc(pandoc, page, "-F", "lmm-rag", "-t", "markdown", "-o", page.name)
+        for target, ours in (("markdown", "lmm-rag"), ("html", "lmm-knit")):
+            filters = {"none": [], "panflute, does nothing": ["-F", str(nothing)], ours: ["-F", ours]}
+            commands = [[*arguments, "-t", target] for arguments in filters.values()]
+            times = [[run_pandoc(pandoc, page, *command) for command in commands] for _ in range(FILTER_RUNS)]
+            medians = [1000 * median(column) for column in zip(*times, strict=True)]  # they take turns
+            rows += [
+                [target, label, f"{spent:.0f}", f"{spent - medians[0]:+.0f}"]
+                for label, spent in zip(filters, medians, strict=True)
+            ]
+    title = f"(d) Filters on a page of {size(annotated_chapters()) / 1000:.0f} KB: processor time, {FILTER_RUNS} runs"
+    print_table(title, ["-t", "filter", "ms", "added"], rows)
 
 
-def corners_table(_found: list[Corpus]) -> None:
-    """Table (d)."""
-    rows = [corner_row(corner) for corner in CORNERS]
-    columns = ["corner", "n", "MB at n", "ms at n", "ms at 2n", "ratio", ""]
-    print_table("(d) Corners: twice the text, twice the time (ratio 2)", columns, rows)
-    slow = sum(row[-1] == "SLOW" for row in rows)
-    rule = f"over {SLOW_SECONDS} s at 2n, and a ratio above {SLOW_RATIO:.0f} or over {SLOW_PER_MB:.0f} s for each MB"
-    print(f"\n{slow} of {len(rows)} corners are slow: {rule}")
+def annotated_chapters() -> str:
+    """Return two chapters of the sample book as one document, annotated."""
+    first, second = ((SAMPLE_BOOK / name).read_text(encoding="utf-8") for name in CHAPTERS)
+    body = serialize_blocks(parse_markdown_text(second)[1:])
+    return annotate(f"{first}\n{body}", "div")
 
 
-# (e) peers
-
-
-def langchain(texts: list[str]) -> None:
-    """LangChain's splitter at headings."""
-    from langchain_text_splitters import MarkdownHeaderTextSplitter
-
-    levels = [("#" * level, f"h{level}") for level in range(1, 7)]
-    splitter = MarkdownHeaderTextSplitter(levels, strip_headers=False)
-    for text in texts:
-        splitter.split_text(text)
-
-
-def llama_index(texts: list[str]) -> None:
-    """LlamaIndex's splitter at headings."""
-    from llama_index.core import Document
-    from llama_index.core.node_parser import MarkdownNodeParser
-
-    MarkdownNodeParser().get_nodes_from_documents([Document(text=text) for text in texts])
-
-
-Work = Callable[[list[str]], None]
-
-
-def peers() -> list[tuple[str, Work]]:
-    """This package, and those of the peers that are installed."""
-    found: list[tuple[str, Work]] = [(f"lmm {version('lmm-markdown')}", round_trip)]
-    for package, work in (("langchain-text-splitters", langchain), ("llama-index-core", llama_index)):
-        try:
-            name = f"{package} {version(package)}"
-        except PackageNotFoundError:
-            say(f"{package} is not installed: left out (it comes with the extra `bench`)")
-            continue
-        found.append((name, work))
-    return found
-
-
-def peer_rows(name: str, texts: list[str], everybody: list[tuple[str, Work]]) -> list[list[str]]:
-    """Everybody on the same texts, after a run to warm up."""
-    rows: list[list[str]] = []
-    megabytes = sum(map(size, texts)) / MB
-    times: list[float] = []
-    for who, work in everybody:
-        work(texts[:1])
-        times.append(seconds(lambda work=work: work(texts), 9))
-        rows.append([name, f"{megabytes:.2f}", who, f"{1000 * times[-1]:.1f}", f"{megabytes / times[-1]:.1f}",
-                     f"{times[-1] / times[0]:.2f}"])  # fmt: skip
-    return rows
-
-
-def peers_table(found: list[Corpus]) -> None:
-    """Table (e)."""
-    texts = [text for corpus in found for text in corpus.texts]
-    cases = {
-        f"{len(texts)} files": texts,
-        "one document": [one_document(texts, MB)],
-        "one document, native": [dense(texts, "native")],
-        "one document, div": [dense(texts, "div")],
-    }
-    everybody = peers()
-    rows = [row for name, case in cases.items() for row in peer_rows(name, case, everybody)]
-    print_table("(e) Side by side", ["texts", "MB", "who", "ms", "MB/s", "time, lmm = 1"], rows)
+def run_pandoc(pandoc: str | Path, page: Path, *arguments: str) -> float:
+    """Run pandoc on a page, and return the seconds that the processors worked for it and its filters."""
+    bins = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LMM_", "QUARTO_"))}
+    environment |= {"PATH": os.pathsep.join(bins), "PYTHONPYCACHEPREFIX": str(page.parent / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    before = os.times()
+    done = subprocess.run(
+        [pandoc, *arguments, page.name], cwd=page.parent, env=environment, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    after = os.times()
+    if done.returncode:
+        raise SystemExit(f"pandoc {' '.join(arguments)}: {done.stderr}")
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 TABLES = {
     "corpora": corpora_table,
     "dense": dense_table,
     "growth": growth_table,
-    "corners": corners_table,
-    "peers": peers_table,
+    "filters": filters_table,
 }
 
 
 def main() -> None:
-    """Print the tables asked for, or all."""
-    parser = argparse.ArgumentParser(description="Speed of parsing")
+    """Print the tables that are asked for, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tables", nargs="*", choices=[[], *TABLES], help=f"some of {', '.join(TABLES)}; else all")
     wanted = parser.parse_args().tables or list(TABLES)
     found = corpora()
