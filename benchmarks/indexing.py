@@ -1,6 +1,10 @@
-"""What indexing and `lmm search` cost, beside what they cannot do without.
+"""Measure what indexing costs, and a search of points in a folder and on a server.
 
-python benchmarks/indexing.py [--runs 7]
+python benchmarks/indexing.py [book] [folder] [store] [--points 2000 10000] [--queries 200]
+
+book    a book by words, and by meaning: the first index, and one when nothing has changed
+folder  any folder of markdown (`lmm md-index`)
+store   points in a folder, and on a server that QDRANT_TEST_BINARY starts
 """
 
 from __future__ import annotations
@@ -8,292 +12,227 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
+import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any
+from uuid import UUID
 
+import numpy
+import psutil
+from evaluation import MODEL, index_project
+from qdrant_client import QdrantClient
 from tables import machine, print_table, say
-from texts import ROOT, corpora
+from texts import MB, ROOT, corpora, size
 
-from lmm_core.indexing.documents import blocklist_encode
-from lmm_core.indexing.records import Counts
-from lmm_core.indexing.refresh import Refresh
-from lmm_core.logging import ListLogger
-from lmm_core.markdown import parse_markdown_text
-from lmm_core.models.embedders.embedder import Embedder
+sys.path.insert(0, str(ROOT))
+from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.fastembed_models import FastEmbedder
 from lmm_core.models.names import parse_name
 from lmm_core.models.sources import known_sources
-from lmm_core.settings.models import Models
-from lmm_core.settings.project import Project
-from lmm_core.settings.tables import EmbeddingOptions
-from lmm_core.store.places import LocalStorage, open_store
+from lmm_core.store.places import LocalStorage, RemoteSource, open_store
+from lmm_core.store.vector_store import Point, Search, VectorSpec
+from tests.qdrant_server import BINARY, RealServer
 
-MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
-CHAPTERS = 100
-DENSE_CHUNKS = 200  # making collections takes 0.2 s, however few there are
-DENSE_RUNS = 3
-SEARCH_CHUNKS = 2_000
-QUESTION = "how is memory given back?"
-REFRESH, BM25, DENSE, SEARCH = 0.05, 2_500, 0.90, 0.400  # what is wanted
-WRITING = ("create", "drop", "upsert", "set_payload", "delete", "close")
+CHAPTERS = {"bm25": 100, "content": 5}  # of the book, by encoding; embedding a hundred takes minutes
+FILES, FILE = 1_000, 10_000  # of the folder, and bytes of each
+DIMENSIONS = 384
+SPEC = VectorSpec(dense={"content": DIMENSIONS}, sparse=("words",))
+INDEXES = {"type": "keyword", "docid": "keyword"}
+BATCH = 5_000  # points that are made before they are written
+ASKERS = 20  # threads that search at once
 
 
-class Timed:
-    """A store, and the time that writing into it takes (on the clock)."""
-
-    def __init__(self, folder: Path) -> None:
-        self._store = open_store(LocalStorage(folder))
-        self.writing = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if name not in WRITING:
-            return found
-
-        def timed(*values: Any) -> Any:
-            begun = time.perf_counter()
-            try:
-                return found(*values)
-            finally:
-                self.writing += time.perf_counter() - begun
-
-        return timed
+# A book
 
 
-class Nowhere:
-    """A store that keeps nothing: what is left is our own work."""
-
-    def __init__(self) -> None:
-        self.made: dict[str, dict[str, Any]] = {}
-
-    def metadata(self, name: str) -> dict[str, Any] | None:
-        return self.made.get(name)
-
-    def create(self, name: str, spec: Any, metadata: dict[str, Any], indexes: Any) -> None:
-        self.made[name] = metadata
-
-    def scroll(self, *_: Any) -> Iterator[Any]:
-        return iter(())
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_: None
+def print_book(_chosen: argparse.Namespace) -> None:
+    """Print what it costs to index a book. Processor time: waiting for the disk does not count."""
+    rows: list[list[str]] = []
+    for encoding in CHAPTERS if MODEL.is_dir() else ("bm25",):
+        say(f"book: {encoding}")
+        with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
+            os.environ["XDG_CACHE_HOME"] = name  # every chunk is embedded
+            rows += asyncio.run(book_rows(Path(name, "book"), encoding))
+    if not MODEL.is_dir():
+        say(f"{MODEL} is not there: nothing is indexed by meaning")
+    print_table("A book: processor time", ["encoding", "", "chunks", "s", "chunks/s"], rows)
 
 
-@dataclass
-class Opened(Models):
-    """Models of which the embedding model is open already, as the one beside it is."""
-
-    one: Embedder | None = field(default=None, kw_only=True)
-
-    def embedder(self, project: Project) -> Embedder | None:
-        return self.one
-
-
-@dataclass
-class Run:
-    """One `lmm index`, without Python's start."""
-
-    seconds: float
-    writing: float
-    counts: Counts
-
-
-def index(project: Project, files: list[Path], models: Models) -> Run:
-    """Index files, and close the store."""
-    begun = time.perf_counter()
-    store = Timed(project.root / project.storage.folder)
-    counts = asyncio.run(Refresh(project, store, models, logger=ListLogger()).run(files))
-    store.close()
-    return Run(time.perf_counter() - begun, store.writing, counts)
-
-
-# Books
-
-
-def chapters() -> list[str]:
-    """A hundred texts of the corpora, repeated where there are not as many."""
+async def book_rows(folder: Path, encoding: str) -> list[list[str]]:
+    """Return a row for the first index, and for one when nothing has changed; for a model, one for the model alone."""
     texts = [text for corpus in corpora() for text in corpus.texts]
-    return (texts * (1 + CHAPTERS // len(texts)))[:CHAPTERS]
-
-
-def write_book(folder: Path, texts: list[str]) -> list[Path]:
-    folder.mkdir(parents=True)
-    (folder / ".git").mkdir()  # a project's root
-    for number, text in enumerate(texts):
-        (folder / f"{number:03}.md").write_text(text, encoding="utf-8", newline="")
-    return sorted(folder.glob("*.md"))
-
-
-def enough(texts: list[str], wanted: int) -> list[str]:
-    """The first texts that make so many chunks."""
-    found, count = [], 0
-    for number, text in enumerate(texts * (1 + wanted)):
-        if count >= wanted:
-            break
-        blocks = parse_markdown_text(text)
-        count += len(blocklist_encode(blocks, Project(ROOT), docid=str(number), logger=ListLogger()).chunks)
-        found.append(text)
-    return found
-
-
-# Measurements
-
-
-def first_and_again(folder: Path, texts: list[str], runs: int) -> list[list[str]]:
-    """The rows for the first index of a book, and for a refresh."""
-    firsts: list[Run] = []
-    agains: list[Run] = []
-    for number in range(runs):
-        files = write_book(folder / f"book-{number}", texts)
-        project = Project(files[0].parent, embeddings=EmbeddingOptions(encoding="bm25"))
-        with working_in(project.root):
-            firsts.append(index(project, files, Models()))
-            agains.append(index(project, files, Models()))
-    first = median(run.seconds for run in firsts)
-    again = median(run.seconds for run in agains)
-    writing = median(run.writing for run in firsts)
-    own = own_work(project, files, runs)
-    chunks, same = firsts[0].counts.written, agains[0].counts.unchanged
-    assert chunks == same
-    return [
-        ["first index", f"{first:.2f}", f"{chunks} chunks of {len(texts)} chapters", ""],
-        ["… of it the store's writing", f"{writing:.2f}", "", ""],
-        ["our own work (processor time)", f"{own:.2f}", f"{chunks / own:,.0f} chunks/s", f">= {BM25:,}"],
-        ["refresh, nothing changed", f"{again:.3f}", f"{100 * again / first:.1f}% of the first", f"<= {REFRESH:.0%}"],
-    ]
-
-
-def own_work(project: Project, files: list[Path], runs: int) -> float:
-    """Processor time of a first index into nothing."""
-    times = []
-    for _ in range(runs):
+    folder.mkdir()
+    for number in range(CHAPTERS[encoding]):
+        (folder / f"{number:03}.md").write_text(texts[number % len(texts)], encoding="utf-8", newline="")
+    model = FastEmbedder(parse_name(f"fastembed/{MODEL}", known_sources({})))
+    if encoding == "content":
+        await model.embed(["so that the library is loaded"])
+    rows, chunks = [], []
+    for label in ("first index", "nothing has changed"):
         begun = time.process_time()
-        with working_in(project.root):
-            asyncio.run(Refresh(project, Nowhere(), Models(), logger=ListLogger()).run(files))
-        times.append(time.process_time() - begun)
-    return median(times)
-
-
-def dense(folder: Path, texts: list[str], runs: int) -> list[list[str]]:
-    """The rows for embedding: the bare model, and the index; the model is loaded before."""
-    name = parse_name(f"fastembed/{MODEL}", known_sources({}))
-    model = FastEmbedder(name)
-    asyncio.run(model.embed(["so that it is loaded"]))
-    raw, ours, apart = [], [], []
-    for number in range(runs):
-        files = write_book(folder / f"dense-{number}", texts)
-        os.environ["XDG_CACHE_HOME"] = str(folder / f"cache-{number}")
-        project = Project(files[0].parent, embeddings=EmbeddingOptions(encoding="content"))
-        with working_in(project.root):
-            run = index(project, files, Opened(one=model))
-        store = open_store(LocalStorage(project.root / project.storage.folder))
-        contents = [point.payload["page_content"] for point in store.scroll(project.database.collection_name)]
+        store = open_store(LocalStorage(folder / ".lmm" / "index"))
+        _, models = await index_project(folder, store, encoding)
+        spent = time.process_time() - begun
+        chunks = [point.payload["page_content"] for point in store.scroll(encoding)]
+        await models.close()
         store.close()
-        assert run.counts.written == len(contents)
-        assert model._model is not None
-        begun = time.perf_counter()
-        assert len(list(model._model.embed(contents, batch_size=1))) == len(contents)
-        raw.append(len(contents) / (time.perf_counter() - begun))
-        ours.append(len(contents) / run.seconds)
-        apart.append(len(contents) / (run.seconds - run.writing))
+        rows.append([encoding, label, f"{len(chunks):,}", f"{spent:.2f}", f"{len(chunks) / spent:,.0f}"])
+    if encoding == "content":
+        begun = time.process_time()
+        await model.embed(chunks)
+        spent = time.process_time() - begun
+        rows.append([encoding, "the model alone", f"{len(chunks):,}", f"{spent:.2f}", f"{len(chunks) / spent:,.0f}"])
+    return rows
 
-    def share(found: list[float]) -> str:
-        return f"{100 * median(one / other for one, other in zip(found, raw, strict=True)):.0f}%"
 
-    return [
-        ["the bare model", f"{median(raw):.1f}", "", ""],
-        ["first index, encoding content", f"{median(ours):.1f}", share(ours), f">= {DENSE:.0%}"],
-        ["… without the store's writing", f"{median(apart):.1f}", share(apart), ""],
+# Any folder of markdown
+
+
+def print_folder(_chosen: argparse.Namespace) -> None:
+    """Print what `lmm md-index` and `lmm md-search` cost on a folder of the corpora's sections."""
+    chance = random.Random(1)
+    parts = [part for corpus in corpora() for text in corpus.texts for part in text.split("\n\n## ") if part.strip()]
+    with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
+        docs = Path(name, "docs")
+        docs.mkdir()
+        for number in range(FILES):
+            text = f"# File {number}"
+            while size(text) < FILE:
+                text += "\n\n## " + chance.choice(parts)
+            (docs / f"{number:05}.md").write_text(text + "\n", encoding="utf-8", newline="")
+        total = sum(path.stat().st_size for path in docs.iterdir()) / MB
+        index, rows = "md-index --root docs", []
+        for label, command in (("first index", index), ("nothing has changed", index)):
+            rows.append([label, f"{run_lmm(Path(name), command):.2f}"])
+        with (docs / "00000.md").open("a", encoding="utf-8", newline="") as file:
+            file.write("\nOne line more.\n")
+        for label, command in (("one file is longer", index), ("md-search", "md-search borrowed value")):
+            rows.append([label, f"{run_lmm(Path(name), command):.2f}"])
+    print_table(f"A folder of {FILES:,} files, {total:.0f} MB: processor time", ["", "s"], rows)
+
+
+def run_lmm(folder: Path, command: str) -> float:
+    """Run `lmm …` in a folder, and return the seconds that the processors worked."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
+    before = os.times()
+    subprocess.run(
+        [sys.executable, "-m", "lmm_core", *command.split()], cwd=folder, env=environment, check=True,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+# Points in a folder and on a server
+
+
+def print_store(chosen: argparse.Namespace) -> None:
+    """Print what writing and searching points cost. The searches of the server are compared with the folder's."""
+    if not BINARY:
+        say("QDRANT_TEST_BINARY names no server: a folder alone is measured")
+    rows = []
+    for count in chosen.points:
+        with tempfile.TemporaryDirectory() as name:
+            say(f"store: {count:,} points")
+            row, in_folder = measure_store(LocalStorage(Path(name, "index")), os.getpid(), count, chosen.queries)
+            rows.append([*row, ""])
+            if BINARY:
+                with RealServer(Path(name, "qdrant")) as server:
+                    place, process = RemoteSource(server.url), server.process.pid
+                    row, on_server = measure_store(place, process, count, chosen.queries)
+                pairs = zip(in_folder, on_server, strict=True)
+                same = sum(len(hits & others) / len(hits) for hits, others in pairs) / chosen.queries
+                rows.append([*row, f"{100 * same:.1f} %"])
+    columns = ["points", "place", "written/s", "words, ms", "p95", "hybrid, ms", "p95", f"{ASKERS} at once, /s", "MB",
+               "the same"]  # fmt: skip
+    print_table("Points in a folder and on a server, 40 results", columns, rows)
+    print(f"load average {os.getloadavg()[0]:.1f}")
+
+
+def measure_store(
+    place: LocalStorage | RemoteSource, process: int, count: int, queries: int
+) -> tuple[list[str], list[set[str]]]:
+    """Return a row, and the ids that the hybrid searches find. process: whose memory is counted."""
+    texts = [text for corpus in corpora() for text in corpus.texts]
+    sentences = [sentence for text in texts for sentence in re.findall(r"[A-Z][^.\n]{40,200}\.", text)]
+    encoder, chance = Bm25Encoder("en"), random.Random(5)
+    before = psutil.Process(process).memory_info().rss
+    store = open_store(place)
+    store.create("notes", SPEC, {}, INDEXES)
+    left, spent = points(count, sentences, encoder), 0.0
+    while batch := list(islice(left, BATCH)):
+        spent += timed(partial(store.upsert, "notes", batch))
+    if isinstance(place, RemoteSource):
+        spent += timed(partial(wait_until_green, place.url))
+    asked = [encoder.encode_query(" ".join(chance.choice(sentences).split()[:6])) for _ in range(queries)]
+    by_words = [Search({"words": query}, limit=40) for query in asked]
+    hybrid = [
+        Search({"words": query, "content": [chance.gauss(0, 1) for _ in range(DIMENSIONS)]}, limit=40)
+        for query in asked
     ]
+    cells = [f"{count / spent:,.0f}"]
+    for searches in (by_words, hybrid):
+        times = sorted(1000 * timed(partial(store.search, "notes", search)) for search in searches)
+        cells += [f"{median(times):.1f}", f"{times[int(0.95 * len(times))]:.1f}"]
+    with ThreadPoolExecutor(ASKERS) as pool:
+        spent = timed(lambda: list(pool.map(partial(store.search, "notes"), hybrid)))
+    hits = [{point.id for point in store.search("notes", search)} for search in hybrid]
+    memory = psutil.Process(process).memory_info().rss - (before if isinstance(place, LocalStorage) else 0)
+    store.close()
+    return [f"{count:,}", type(place).__name__, *cells, f"{queries / spent:,.0f}", f"{memory / MB:,.0f}"], hits
 
 
-def search(folder: Path, texts: list[str], runs: int) -> list[list[str]]:
-    """The row for `lmm search` as a process, and what of it is Python's own start."""
-    files = write_book(folder / "search", texts)
-    project = Project(files[0].parent, embeddings=EmbeddingOptions(encoding="bm25"))
-    with working_in(project.root):
-        count = index(project, files, Models()).counts.written
-    command = str(Path(sys.executable).parent / "lmm")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("LMM_")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
-
-    def clock(arguments: list[str], shown: bytes) -> tuple[float, float]:
-        """Seconds on the clock, and of the processor."""
-        begun, before = time.perf_counter(), os.times()
-        done = subprocess.run(arguments, cwd=project.root, env=environment, capture_output=True)
-        spent, after = time.perf_counter() - begun, os.times()
-        assert done.returncode == 0 and shown in done.stdout, done.stderr.decode()
-        return spent, after.children_user + after.children_system - before.children_user - before.children_system
-
-    commands: dict[str, tuple[list[str], bytes]] = {
-        "python -c pass": ([sys.executable, "-c", "pass"], b""),
-        "lmm --version": ([command, "--version"], b""),
-        f"lmm search, {count} chunks": ([command, "search", QUESTION], b".md:"),
-    }
-    for arguments, shown in commands.values():
-        clock(arguments, shown)
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
-    for _ in range(runs):
-        for name, (arguments, shown) in commands.items():
-            times[name].append(clock(arguments, shown))
-    return [
-        [
-            name,
-            *(f"{1000 * median(column):.0f}" for column in zip(*found, strict=True)),
-            f"{1000 * min(found)[0]:.0f}",
-            wanted,
-        ]
-        for (name, found), wanted in zip(times.items(), ("", "", f"<= {1000 * SEARCH:.0f}"), strict=True)
-    ]
+def points(count: int, sentences: Sequence[str], encoder: Bm25Encoder) -> Iterator[Point]:
+    """Yield chunks of five sentences from anywhere, with their words and a vector that means nothing."""
+    chance, numbers = random.Random(3), numpy.random.default_rng(3)
+    for number in range(count):
+        text = " ".join(chance.choices(sentences, k=5))
+        payload = {"page_content": text, "docid": f"chapter-{number // 50}.md", "type": "text", "sequence": number}
+        vectors = {"content": numbers.standard_normal(DIMENSIONS).tolist(), "words": encoder.encode([text])[0]}
+        yield Point(str(UUID(int=chance.getrandbits(128), version=4)), vectors, payload)
 
 
-@contextmanager
-def working_in(folder: Path) -> Iterator[None]:
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(here)
+def timed(action: Callable[[], object]) -> float:
+    """Return the seconds that an action takes on the clock."""
+    begun = time.perf_counter()
+    action()
+    return time.perf_counter() - begun
+
+
+def wait_until_green(url: str) -> None:
+    """Wait until a server has made its segments and their graphs."""
+    with closing(QdrantClient(url=url, check_compatibility=False)) as client:
+        while str(client.get_collection("notes").status) != "green":
+            time.sleep(0.1)
+
+
+TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
+    "book": print_book,
+    "folder": print_folder,
+    "store": print_store,
+}
 
 
 def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description="What indexing and searching cost")
-    parser.add_argument("--runs", type=int, default=7, help="runs of each")
-    runs = parser.parse_args().runs
+    """Print the tables that are asked for, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", choices=[[], *TABLES], metavar="TABLE", help=", ".join(TABLES))
+    parser.add_argument("--points", type=int, nargs="+", default=[2_000, 10_000], help="of the store")
+    parser.add_argument("--queries", type=int, default=200, help="to the store")
+    chosen = parser.parse_args()
     print(machine())
-    texts = chapters()
-    with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
-        folder = Path(name)
-        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-        rows = first_and_again(folder, texts, runs)
-        title = f"(a) A book by words (BM25), into a folder: medians of {runs} runs"
-        print_table(title, ["", "seconds", "", "wanted"], rows)
-        if MODEL.is_dir():
-            rows = dense(folder, enough(texts, DENSE_CHUNKS), DENSE_RUNS)
-            print_table(
-                f"(b) By meaning (MiniLM, int8), {DENSE_CHUNKS} chunks: medians of {DENSE_RUNS} runs",
-                ["", "chunks/s", "share", "wanted"],
-                rows,
-            )
-        else:
-            say(f"{MODEL} is not there: no table (b)")
-        rows = search(folder, enough(texts, SEARCH_CHUNKS), runs)
-        print_table(
-            f"(c) Searching, a process each: medians of {runs} runs",
-            ["", "ms", "processor ms", "best ms", "wanted"],
-            rows,
-        )
+    for name in chosen.tables or TABLES:
+        TABLES[name](chosen)
 
 
 if __name__ == "__main__":
