@@ -86,17 +86,10 @@ test-model: $(VENV)/.installed-test
 test-qdrant: $(VENV)/.installed-test
 	$(PYTEST) -n 0 -rs -m "qdrant and not long" $(ARGS)
 
-bench: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/parse.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/filters.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/retrieval.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/indexing.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/ask.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/courses.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/questions.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/course.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/serve.py
+bench: $(VENV)/.installed-test
+	for name in parse course retrieval indexing serve; do \
+		PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/$$name.py || exit 1; \
+	done
 
 # Write what the commands give now into the golden cases; review with git diff.
 update-golden: $(VENV)/.installed-test

@@ -1,9 +1,9 @@
-"""Measure the code itself: where things are, how long they are, how their docstrings open.
+"""Measure the code itself: where things are, how long they are, and what a command loads.
 
 python benchmarks/structure.py [CHECKOUT] [--names] [--no-runs]
 
 Tables for a checkout of this project (default: this one), of today's layout or of an older
-one: modules a folder, import circles, class names defined twice, lengths, docstrings, comments,
+one: modules and lines a folder, import circles, class names defined twice, lengths of functions,
 and how many of our modules run for a filter, for `lmm index` and for `lmm ask`.
 """
 
@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import argparse
 import ast
-import io
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import tokenize
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,33 +30,6 @@ from tests.import_graph import PACKAGES, Import, find_circles, find_imports, fin
 
 LONG_MODULE = 400
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-# Words that are verbs at the start of a docstring, unless `NO_VERB_BEFORE` follows: "Name of the file".
-VERBS = frozenset(
-    """
-    abort accept add adjust allow annotate answer append apply arrange ask assemble assert assign attach avoid
-    await begin bind block bring build cache calculate call cancel carry change check choose clean clear close
-    collapse collect combine compare compile complete compress compute configure connect consume continue convert
-    copy correct count cover create cut declare decide decode decrease define delete deliver derive describe
-    detect determine discard display divide do download draw drop embed emit empty enable encode end ensure
-    enter enumerate erase escape estimate evaluate exclude execute exit expand export expose extend extract
-    fail feed fetch fill filter find finish fit fix flag flush fold follow forget format free freeze gather
-    generate get give go group guard guess hand handle hash have hide hold identify ignore import include increase
-    index indent inform inherit initialise initialize insert inspect install invoke iterate join judge keep
-    knit label launch lay leave lend let limit link list listen load locate lock log look lower make map mark mask
-    match measure merge migrate mix mount move name narrow normalise normalize note number offer open order
-    overwrite pack pad parse pass pick place plan point post prefer prepare print process produce propose protect
-    prove provide prune publish pull push put query queue quote raise rank read rebuild recall receive recognise
-    recognize record recover reduce refer refresh refuse register reject release remember remove rename render
-    repeat replace reply report represent request require reserve reset resolve respond restart restore return
-    reuse rewrite round run save say scale scan score search see select send separate serialise serialize serve
-    set share shorten show shut sign simplify skip sort spell split start state step stop store strip style
-    substitute suggest sum summarise summarize supply switch take tell test tokenize trace track train transform
-    translate treat trim truncate try turn undo unescape unfold unite unpack unquote unwrap update upload upsert
-    use validate verify visit wait walk warn watch weigh wrap write yield
-    """.split()
-)
-NO_VERB_BEFORE = frozenset({"of", "is", "are"})
-INVERTED = ("where it", "where there", "where none")
 
 
 @dataclass
@@ -70,11 +39,6 @@ class Source:
     path: str
     text: str
     tree: ast.Module
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines that are not blank."""
-        return [line for line in self.text.splitlines() if line.strip()]
 
 
 def main() -> None:
@@ -89,8 +53,6 @@ def main() -> None:
     circles_list(find_imports(checkout))
     classes_list(sources)
     lengths_table(sources)
-    docstrings_tables(sources)
-    prose_table(sources)
     if not arguments.no_runs:
         runs_table(checkout, arguments.names)
 
@@ -159,7 +121,7 @@ def classes_list(sources: Sequence[Source]) -> None:
     print_list("Class names defined more than once", twice)
 
 
-# Functions and their docstrings
+# Functions
 
 
 def lengths_table(sources: Sequence[Source]) -> None:
@@ -194,119 +156,6 @@ def length_cells(lengths: Sequence[int]) -> list[str]:
         str(sum(length > 20 for length in lengths)),
         str(sum(length > 50 for length in lengths)),
     ]
-
-
-def docstrings_tables(sources: Sequence[Source]) -> None:
-    """Print how many public functions are documented, and how docstrings of functions open."""
-    nodes = [node for source in sources for node in functions(source.tree)]
-    public = [node for source in sources for node in public_functions(source.tree)]
-    rows = [["public functions", str(len(public)), *share(sum(map(has_docstring, public)), len(public))]]
-    print_table("Documented", ["", "all", "documented", "share"], rows)
-    others: Counter[str] = Counter()
-    rows = []
-    for kind in ("function", "generator", "property"):
-        docs = [ast.get_docstring(node) or "" for node in nodes if kind_of(node) == kind and has_docstring(node)]
-        wrong = [doc for doc in docs if not opens_with_verb(doc)]
-        rows.append([kind, str(len(docs)), *share(len(wrong), len(docs))])
-        if kind == "function":
-            others.update(first_words(doc)[0] for doc in wrong)
-    print_table("Openings of docstrings", ["kind", "docstrings", "no verb", "share"], rows)
-    print(f"\nFirst words that are no imperative verb, functions only: {others.total()}, {len(others)} different\n")
-    print_counts(others)
-
-
-def public_functions(node: ast.AST) -> Iterator[Function]:
-    """Yield functions and methods that are public and in nothing private, no inner functions."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, Function) and not child.name.startswith("_"):
-            yield child
-        elif isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
-            yield from public_functions(child)
-
-
-def has_docstring(node: Function) -> bool:
-    """Return True if a function has a docstring."""
-    return bool(ast.get_docstring(node))
-
-
-def share(part: int, whole: int) -> list[str]:
-    """Return two cells: a number and its percentage of the whole."""
-    return [str(part), f"{part / max(whole, 1):.1%}"]
-
-
-def kind_of(node: Function) -> str:
-    """Return "property", "generator" or "function"."""
-    decorators = {ast.unparse(one).rpartition(".")[2] for one in node.decorator_list}
-    if decorators & {"property", "cached_property"}:
-        return "property"
-    own = (child for child in walk_own(node) if isinstance(child, ast.Yield | ast.YieldFrom))
-    return "generator" if any(own) and not any("contextmanager" in one for one in decorators) else "function"
-
-
-def walk_own(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is below a node, but nothing of the functions inside it."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, Function | ast.Lambda):
-            yield child
-            yield from walk_own(child)
-
-
-def first_words(docstring: str) -> list[str]:
-    """Return the first two words of a docstring, without punctuation after them."""
-    return [word.rstrip(".,:;") for word in docstring.split()[:2]]
-
-
-def opens_with_verb(docstring: str) -> bool:
-    """Return True if a docstring starts with an imperative verb: "Name the file", not "Name of the file"."""
-    first, *second = first_words(docstring)
-    return first.lower() in VERBS and not NO_VERB_BEFORE & set(second)
-
-
-def print_counts(counts: Counter[str]) -> None:
-    """Print words with their counts, the commonest first, in lines of up to 100 characters."""
-    line = " "
-    for word, count in counts.most_common():
-        entry = f" {word} {count}"
-        if len(line) + len(entry) > 100:
-            print(line)
-            line = " "
-        line += entry + ","
-    print(line.rstrip(","))
-
-
-# Prose
-
-
-def prose_table(sources: Sequence[Source]) -> None:
-    """Print how much is said in docstrings and comments, and how often in inverted sentences."""
-    docstrings = [doc for source in sources for doc in docstrings_of(source.tree)]
-    lines = sum(len(source.lines) for source in sources)
-    found = [comment for source in sources for comment in comments_of(source.text)]
-    own_line = sum(line.lstrip().startswith("#") for source in sources for line in source.lines)
-    prose = " ".join(" ".join([*docstrings, *found]).lower().split())
-    words, inverted = len(prose.split()), {phrase: len(re.findall(rf"\b{phrase}\b", prose)) for phrase in INVERTED}
-    rows = [
-        ["lines with a comment, of those not blank", *share(len(found), lines)],
-        ["  of these, lines that are nothing else", *share(own_line, lines)],
-        ["words in docstrings and comments", str(words), ""],
-        *([f'"{phrase}"', str(count), f"{count * 1000 / words:.1f}"] for phrase, count in inverted.items()),
-        ["all three", str(sum(inverted.values())), f"{sum(inverted.values()) * 1000 / words:.1f}"],
-    ]
-    print_table("Prose (phrases: in 1,000 words)", ["", "count", "share"], rows)
-
-
-def docstrings_of(tree: ast.Module) -> Iterator[str]:
-    """Yield the docstrings of a file: its own, and those of classes and functions."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | Function):
-            yield ast.get_docstring(node) or ""
-
-
-def comments_of(text: str) -> list[str]:
-    """Return the comments of a file, without `#` and without those for tools."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    comments = (token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT)
-    return [one for one in comments if not one.startswith(("noqa", "type:", "fmt:", "pragma"))]
 
 
 # Which modules run
