@@ -264,7 +264,7 @@ def encode_files(
 
 # Fit chunks of the default sizes into an embedding model's window
 
-SIZE = 220  # tokens of a chunk, measured: see benchmarks/README.md
+SIZE = 220  # tokens of a chunk, chosen on long texts (benchmarks/retrieval.py texts)
 ANNOTATIONS = 36  # tokens reserved for titles and questions
 LEAST = 32  # tokens of a chunk, even if the window is smaller
 
