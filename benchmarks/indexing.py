@@ -44,7 +44,7 @@ from lmm_core.store.vector_store import Point, Search, VectorSpec
 from tests.qdrant_server import BINARY, RealServer
 
 CHAPTERS = {"bm25": 100, "content": 5}  # of the book, by encoding; embedding a hundred takes minutes
-FILES, FILE = 1_000, 10_000  # of the folder, and bytes of each
+FILES, FILE = 1_000, 10_000  # of the folder, and the least bytes of each
 DIMENSIONS = 384
 SPEC = VectorSpec(dense={"content": DIMENSIONS}, sparse=("words",))
 INDEXES = {"type": "keyword", "docid": "keyword"}
@@ -111,7 +111,7 @@ def print_folder(_chosen: argparse.Namespace) -> None:
                 text += "\n\n## " + chance.choice(parts)
             (docs / f"{number:05}.md").write_text(text + "\n", encoding="utf-8", newline="")
         total = sum(path.stat().st_size for path in docs.iterdir()) / MB
-        index, rows = "md-index --root docs", []
+        index, rows = "md-index -q --root docs", []
         for label, command in (("first index", index), ("nothing has changed", index)):
             rows.append([label, f"{run_lmm(Path(name), command):.2f}"])
         with (docs / "00000.md").open("a", encoding="utf-8", newline="") as file:
