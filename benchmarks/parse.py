@@ -17,7 +17,6 @@ from statistics import median
 
 from tables import machine, print_table, say, seconds
 from texts import (
-    CORPORA,
     MB,
     SAMPLE_BOOK,
     Corpus,
@@ -196,12 +195,10 @@ TABLES = {
 def main() -> None:
     """Print the tables that are asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("tables", nargs="*", choices=[[], *TABLES], help=f"some of {', '.join(TABLES)}; else all")
+    parser.add_argument("tables", nargs="*", choices=[[], *TABLES], metavar="TABLE", help=", ".join(TABLES))
     wanted = parser.parse_args().tables or list(TABLES)
     found = corpora()
     print(machine())
-    if not CORPORA.is_dir():
-        print(f"no corpora beside the repository: the texts are {found[0].name}")
     for name in wanted:
         TABLES[name](found)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from tables import say
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import (
@@ -50,11 +53,12 @@ def read_corpus(folder: Path) -> Corpus:
     return Corpus(folder.name, [path.read_bytes().decode("utf-8") for path in find_markdown([folder])])
 
 
+@cache
 def corpora() -> list[Corpus]:
-    """The corpora beside the repository; without them the sample book, repeated
-    to a megabyte and named so."""
+    """Return the corpora beside the repository; without them, say so and return a megabyte of the sample book."""
     if CORPORA.is_dir():
         return [read_corpus(folder) for folder in sorted(CORPORA.iterdir()) if folder.is_dir()]
+    say(f"{CORPORA} is not there: the texts are the sample book, many times")
     book = read_corpus(SAMPLE_BOOK)
     times = 1 + MB // book.size
     return [Corpus(f"sample-book x {times}", book.texts * times)]
