@@ -85,7 +85,8 @@ async def annotate(
 async def knit(path: str | Path, keep: Sequence[str] = (), logger: LoggerBase | None = None) -> str:
     """Return the lecture notes of a document: its text without metadata blocks and RAG-only parts.
 
-    keep: types of RAG-only material that stay in, such as `exercise`"""
+    keep: types of RAG-only material that stay in, such as `exercise`
+    Raise MarkdownError for a mistake that may publish what should be left out."""
     from .markdown.blocks import serialize_blocks
     from .scan.documents.passes import knit_work, work_on
 

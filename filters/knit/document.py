@@ -11,9 +11,9 @@ from lmm_core.markdown.edits import restore_originals
 from lmm_core.markdown.metadata.keys import DECIDING
 from lmm_core.markdown.tree import blocks_to_tree, node_block
 from lmm_core.markdown.visibility import RAG_ONLY, verdicts
-from lmm_core.scan.check.mistakes import report_mistakes
-from lmm_core.scan.header import report_broken_edits, report_errors
-from lmm_core.scan.knit import find_unclosed_div, knit
+from lmm_core.scan.check.mistakes import refuse_mistakes
+from lmm_core.scan.header import report_broken_edits
+from lmm_core.scan.knit import knit
 
 from ..pandoc.document import FilterDocument, FilterOutput, require_places
 from ..pandoc.meta import header_from
@@ -40,16 +40,13 @@ def knit_document(document: FilterDocument) -> FilterOutput:
 
 
 def _knit_source(document: FilterDocument) -> FilterOutput:
-    report_mistakes(document.blocks, document.rules, document.logger)
+    refuse_mistakes(document.blocks, document.rules, document.logger)
     report_broken_edits(document.blocks, document.logger)
     if document.call.to_markdown:
         return write_text(document, _knitted_text(document))
-    # old pandocs read an unclosed div as text
-    is_closed = find_unclosed_div(document.blocks, document.rules) is None
-    ast = as_divs(document, _hidden_as_divs(document)) if is_closed else None
+    ast = as_divs(document, _hidden_as_divs(document))
     if ast is None:
         return _knit_as_text(document)
-    report_errors(document.blocks, document.logger)
     report_dangling(document.blocks, document.rules, document.logger)
     return _knit_ast(document, ast)
 

@@ -112,7 +112,7 @@ LINES = {
     "llmd sync": ["llmd sync {name}"],
     "llmd undo": ["llmd undo {name}"],
     "import": ["import no\x1b[2J.docx", "import {name} -o no\x1b[2J.md"],
-    "knit": ["knit nowhere\x1b[2J", "knit . -o out\x1b[2J"],
+    "knit": ["knit {name}", "knit nowhere\x1b[2J", "knit . -o out\x1b[2J"],
     "convert": ["convert . --to native --check", "convert . --to div"],
     "course": ["course .", "course no\x1b[2J", "course --steps no\x1b[2J", "course --output no\x1b[2J"],
     "leak-check": ["leak-check site", "leak-check no\x1b[2J"],
@@ -128,7 +128,7 @@ LINES = {
     "config cache": ["config cache"],
 }
 # Data for a pipe: byte for byte there, and safe on a terminal.
-DATA = ["knit {name}", "cards --format csv", "rag --diff {name}"]
+DATA = ["cards --format csv", "rag --diff {name}"]
 
 
 @pytest.fixture

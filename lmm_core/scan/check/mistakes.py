@@ -14,7 +14,8 @@ from ...markdown.edits import broken_edits
 from ...markdown.files import MarkdownDocument, read_markdown
 from ...markdown.metadata.lmm_options import refused_options
 from ...markdown.parse import DIV_UNDER_TEXT
-from ...markdown.visibility import KnitRules, header_rules
+from ...markdown.visibility import NOT_CLOSED, KnitRules, header_rules
+from ..knit import find_unclosed_div
 from ..left_out import find_pieces
 from .document import CheckedDocument, all_types
 from .finding import Finding, report_findings
@@ -59,6 +60,18 @@ def _without_duplicates(findings: Sequence[Finding]) -> list[Finding]:
 
 
 # Before publishing
+
+
+def refuse_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBase) -> None:
+    """Report the mistakes that may publish what should be left out. Raise MarkdownError if there are any."""
+    findings = [*CheckedDocument(blocks).find_errors(), *find_near_misses(blocks, rules)]
+    if (line := find_unclosed_div(blocks, header_rules(header_content(blocks), rules))) is not None:
+        findings.append(Finding(line, "not-closed", NOT_CLOSED))
+    findings = _without_duplicates(findings)
+    report_findings(findings, logger, "error")
+    if findings:
+        is_near = any(finding.code == "near-miss" for finding in findings)
+        raise MarkdownError("Nothing was written: correct this first." + (f" For {MEANT}." if is_near else ""))
 
 
 PUBLISHED_CODE = (

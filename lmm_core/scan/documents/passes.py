@@ -137,11 +137,11 @@ def knit_work(keep: Sequence[str] = ()) -> Work:
     """Return the work of knitting a file.
 
     keep: types of RAG-only material that stay in"""
-    from ..check.mistakes import report_mistakes
+    from ..check.mistakes import refuse_mistakes
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         rules = header_rules(header_content(blocks), load_project(file.path).rules)
-        report_mistakes(blocks, rules, logger)
+        refuse_mistakes(blocks, rules, logger)
         return knit(blocks, replace(rules, keep=rules.keep | set(keep)), logger)
 
     return work
