@@ -1,6 +1,5 @@
 """The mistakes that `lmm scan` finds, and what is none."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given
 
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.scan.check.document import CheckedDocument
-from lmm_core.scan.check.finding import CODES, ERRORS, WARNINGS
+from lmm_core.scan.check.finding import CODES
 from lmm_core.scan.check.mistakes import UNREAD as UNREAD_CODES
 from lmm_core.scan.check.mistakes import find_mistakes
 from tests.real_files import markdown_files
@@ -56,17 +55,6 @@ def test_what_is_asked_and_not_read(case):
 )
 def test_what_asks_nothing(text):
     assert found(text) == []
-
-
-# The codes
-
-
-def test_the_page_has_the_codes():
-    page = (ROOT / "docs" / "annotate.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\| `([\w-]+)`\*? \| (.+?) \|$", page, re.M))
-    assert {code: rows.get(code) for code in CODES} == CODES
-    assert {*re.findall(r"^\| `([\w-]+)`\* \|", page, re.M)} == {*WARNINGS}
-    assert not ERRORS.keys() & WARNINGS.keys()
 
 
 @given(markdown())
