@@ -140,7 +140,7 @@ def test_include_says_more_than_quarto():
     write("_quarto.yml", BOOK)
     files("index.md", "one.qmd", "README.md", "notes.md")
     config('include = ["*"]\nexclude = ["one.qmd"]')
-    assert found() == ["README.md", "index.md", "notes.md"]
+    assert found() == ["index.md", "README.md", "notes.md"]
     config('exclude = ["one.qmd"]')
     assert found() == ["index.md"]
 
