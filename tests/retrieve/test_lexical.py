@@ -96,9 +96,9 @@ def test_an_annotated_question_that_is_asked_finds_its_section_first():
     assert best.passage.titles == ("Oaks",)
 
 
-@pytest.mark.parametrize("question", ["colour", "callout", "α"])
+@pytest.mark.parametrize("question", ["colour", "callout", "α", "pre-test"])
 def test_other_spellings_find_the_text(question):
-    made = material("# A\n\nThe color of a callout; a call-out with $\\alpha$ is normalized.\n")
+    made = material("# A\n\nThe color of a callout; a call-out with $\\alpha$ is normalized. Pretests help.\n")
     (best,) = rank(LexicalIndex(made, "english"), question, made.passages.values())
     assert best.score > 0 and LexicalIndex(made, "english").share(question, [best]) == 1
 
