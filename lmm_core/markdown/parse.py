@@ -38,6 +38,7 @@ NOT_ONE_BLOCK = (
     "put the YAML between a line ``` yaml and a line ```"
 )
 DIV_UNDER_TEXT = "a fenced div needs a blank line before it"
+CLOSE_DIV = "add a line `:::`"
 CLOSED_EARLY = (
     "`-->` ends a comment wherever it stands: write the YAML between a line `<!-- lmm` and a line `-->`, "
     "and a block that holds those signs as a div"
@@ -315,12 +316,16 @@ class _Parser:
 
     def _report_unclosed(self) -> None:
         at, line = 0, 1
-        messages = {pos: f"a {kind} starts here and is not closed" for pos, kind in self.regions.unclosed.items()}
-        messages |= dict.fromkeys(self._under_text, DIV_UNDER_TEXT)
+        messages = {
+            pos: f"a {kind} starts here and is not closed: "
+            + (CLOSE_DIV if kind == "fenced div" else "it is read as text")
+            for pos, kind in self.regions.unclosed.items()
+        }
+        messages |= dict.fromkeys(self._under_text, f"{DIV_UNDER_TEXT}: it is read as text")
         for pos, message in sorted(messages.items()):
             line += self.text.count("\n", at, pos)
             at = pos
-            self.problems.append(Problem(line, f"{message}: it is read as text"))
+            self.problems.append(Problem(line, message))
 
 
 def _could_be_mapping(body: str) -> bool:

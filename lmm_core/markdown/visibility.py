@@ -27,7 +27,9 @@ RAG_ONLY = "rag-only"
 DEFINITION = "definition"  # the one type quoted in answers by default
 ALL = "all"  # in `keep`: all types
 DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
-NOT_CLOSED = "a RAG-only div starts here and is not closed (add a line `:::`, or `</div>`)"
+NOT_CLOSED = (
+    "a RAG-only div starts here and is not closed, so all that follows belongs to it: add a line `:::`, or `</div>`"
+)
 OUT = "-"  # prefix in `div_types` that removes a class
 
 

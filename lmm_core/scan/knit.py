@@ -130,7 +130,7 @@ def _knit_text(block: TextBlock, rules: KnitRules, left_out_texts: list[str], lo
 
 def _report_more(cut: Cut, first: int, logger: LoggerBase) -> None:
     if cut.is_unclosed:
-        logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + cut.line)
+        logger.error(NOT_CLOSED, first + cut.line)
     elif cut.is_table:
         logger.warning("a table with a RAG-only part in a cell is left out of the notes as a whole", first + cut.line)
 

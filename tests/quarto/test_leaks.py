@@ -297,11 +297,15 @@ def test_an_undecided_edit_and_a_broken_block():
 
 
 def test_published_parts_that_look_like_solutions_are_named():
-    write("notes.md", "## Solution to exercise 3\n\n::: solution\n8\n:::\n\n## The solution of equations\n")
+    folded = "<details><summary>Zur <b>Lösung</b></summary>\n9\n</details>\n\n::: instructor\n10\n:::\n"
+    write("notes.md", f"## Solution to exercise 3\n\n::: solution\n8\n:::\n\n## The solution of equations\n\n{folded}")
     write("site/page.html", "<p>Seven.</p>")
     done = run("lmm leak-check site notes.md")
     assert done.returncode == 0
-    assert b"2 parts look like solutions and are published: notes.md:1, notes.md:3." in done.stderr
+    assert (
+        b"4 parts look like solutions and are published: notes.md:1, notes.md:3, notes.md:9, notes.md:13."
+        in done.stderr
+    )
     write("notes.md", "::: exercise\n## Solution\n\nSeven umbrellas.\n:::\n\n::: solution\n8\n:::\n")
     assert (
         "1 part looks like a solution and is published: notes.md:7."

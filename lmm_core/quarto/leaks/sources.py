@@ -145,8 +145,8 @@ _NUMBERED = r"[ \t]*(?:\d[\w.]*)?[ \t]*[:.]?[ \t]*"
 _SOLUTION = re.compile(
     rf"^#+[ \t]+(?:\d[\d.]*[ \t]+)?{_WORDS}(?:[ \t]+(?:to|for|zu|zur|der|de|di)\b[^\n]*)?{_NUMBERED}"
     rf"(?:\{{[^\n]*\}})?[ \t]*$"
-    rf"|^[ \t]*:{{3,}}[ \t]*(?:\{{[^}}\n]*\.)?{_WORDS}\b"
-    rf"|<summary[^<>]*>[ \t]*(?:<[^<>]*>)?{_WORDS}{_NUMBERED}<",
+    rf"|^[ \t]*:{{3,}}[ \t]*(?:\{{[^}}\n]*\.)?(?:{_WORDS}|instructor)\b"
+    rf"|<summary[^<>]*>[^\n]{{0,80}}?\b{_WORDS}\b",
     re.I | re.M,
 )
 

@@ -12,7 +12,7 @@ from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.keys import ABOUT_TEXT, DECIDING, POSITIONAL, is_block_key
 from ...markdown.parse import COMMENT_OPEN, DIV_UNDER_TEXT, is_metadata_div
 from ...markdown.regions import without_code
-from ...markdown.visibility import types_of
+from ...markdown.visibility import NOT_CLOSED, KnitRules, parts_and_cuts, types_of
 from ...models.languages.words import typing_errors
 from .document import CheckedText
 from .finding import Finding
@@ -183,7 +183,7 @@ STRAY = (
 )
 
 
-def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Finding]:
+def find_stray_colons(text: CheckedText, types: frozenset[str], rules: KnitRules) -> Iterator[Finding]:
     """Yield colons that open or close no div.
 
     types: words that make a div RAG-only"""
@@ -204,7 +204,8 @@ def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Find
                 is_stray = not (closes and opened)
                 opened = max(0, opened - 1) if closes else opened + 1
         if is_stray:
-            yield Finding(text.first + at, "stray-colons", STRAY)
+            is_open = any(cut.is_unclosed and cut.line == at for cut in parts_and_cuts(text.source, rules)[1])
+            yield Finding(text.first + at, "stray-colons", NOT_CLOSED if is_open else STRAY)
 
 
 def _fences(text: CheckedText) -> dict[int, bool]:

@@ -53,8 +53,9 @@ def _without_duplicates(findings: Sequence[Finding]) -> list[Finding]:
     first: dict[tuple[int, str], Finding] = {}
     for finding in findings:
         first.setdefault((finding.line, finding.code), finding)
-    lines = {code: {line for line, kind in first if kind == code} for code in ("no-blank-line", "near-miss")}
-    silent = {"stray-colons": lines["no-blank-line"], "not-closed": lines["near-miss"]}
+    codes = ("no-blank-line", "near-miss", "stray-colons")
+    under_text, near, stray = ({line for line, kind in first if kind == code} for code in codes)
+    silent = {"stray-colons": under_text, "not-closed": near | stray}
     remaining = (finding for finding in first.values() if finding.line not in silent.get(finding.code, ()))
     return sorted(remaining, key=lambda finding: finding.line)
 

@@ -68,7 +68,7 @@ def find_slips(document: CheckedDocument, rules: KnitRules) -> Iterator[Finding]
     for text in document.texts:
         yield from finder.text(text, text.first in kept_lines)
         yield from find_marks(text, rules.allowed)
-        yield from find_stray_colons(text, finder.types)
+        yield from find_stray_colons(text, finder.types, rules)
     yield from find_types_elsewhere(blocks, document.texts, finder.types)
 
 

@@ -176,6 +176,7 @@ WITHOUT_EFFECT = {
     "indented": ("Text.\n\n  ::: exercise\n  walnut\n  :::\n", 3, NO_DIV),
     "not opened": ("::: exercise\nq\n:::\n\nSECRET\n\n:::\n", 7, NO_DIV),
     "braces not closed": ("::: {.exercise #a\nwalnut\n:::\n", 1, NO_DIV),
+    "not closed": ("Text.\n\n::: exercise\nwalnut\n\n# More\n", 3, "so all that follows belongs to it"),
     "two colons": (":: exercise\nwalnut\n::\n", 1, NO_DIV),
     "a block": ("::: lmm content-hidden\n``` yaml\ntype: exercise\n```\n:::\n\nwalnut\n", 1, NO_DIV),
     "about a comment": (f"# A\n\n{BLOCK}\n<!-- todo -->\n\n## Q\n\nText.\n", 3, "applies only to the next line"),
