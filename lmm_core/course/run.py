@@ -18,11 +18,12 @@ from typing import Any
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, is_inside
 from ..logging import ListLogger, LoggerBase, Progress, Report, counted, report_failure
+from ..markdown.files import project_root
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
-from ..settings.tables import IN_COURSE
+from ..settings.tables import CONFIG_NAME, IN_COURSE
 from .publish import Workshop
 from .text import count_cells
 
@@ -86,6 +87,11 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quart
     folder = folder.resolve()
     if project_file(folder) is None and (project := next(filter(project_file, folder.parents), None)):
         raise CourseError(f"{folder} is a part of the Quarto project {project}: run lmm course on that folder")
+    if (root := project_root(folder / "-")) != folder and (root / CONFIG_NAME).is_file():
+        logger.info(
+            f"{folder.name} is a part of the course in {os.path.relpath(root)}, whose {CONFIG_NAME} is there: "
+            "this makes a site of the part alone"
+        )
     settings = read_project(folder)
     published = Path.cwd() / output if output else folder / output_dir(folder)
     is_cleaned = output is None and mapping_in(settings, "project").get("type") in CLEANED
@@ -122,10 +128,11 @@ def check(course: Course) -> str:
     from ..quarto.before_render import find_problems
     from ..quarto.native_blocks import find_native
 
-    pages = read_pages(course_documents(course.folder, course.logger), course.folder)
-    if not pages:
+    problems: list[str] = []
+    pages = read_pages(course_documents(course.folder, course.logger), course.folder, problems)
+    if not pages and not problems:
         raise CourseError(f"{course.folder}: there are no documents in it ({', '.join(RENDERED)})")
-    problems = _project_problems(course, pages)
+    problems += _project_problems(course, pages)
     if course.settings:
         problems += find_native((name_in_project(page.file.path, course.folder), page) for page in pages)
     problems += find_problems(pages, course.folder)

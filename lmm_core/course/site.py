@@ -182,7 +182,8 @@ class SiteLinks:
         labels = self.labels.get(name, ())
         label = next((label for label in labels if label.page == page), next(iter(labels), None))
         if label is None:
-            logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
+            line = _line_of(self.sources.get(page), f"@{name}")
+            logger.warning(f"@{name}: no page has this label, or it is left out of the notes", line)
             element.replace_with(LEFT_OUT)
             return
         place = "" if label.page == page else _relative(label.page, page)
@@ -203,29 +204,27 @@ class SiteLinks:
         of_document = next((page_name for page_name, document in self.sources.items() if document == path), "")
         if of_document:
             return _relative(of_document, page) + (f"#{parts.fragment}" if parts.fragment else "")
-        self._copy(path, name, logger)
+        if problem := self._copy(path):
+            logger.warning(f"{name}: {problem}", _line_of(source, link, unquote(link)))
         return "../" * page.count("/") + link.lstrip("/") if name.startswith("/") else link
 
     def _is_page(self, name: str, page: str) -> bool:
         place = posixpath.normpath(posixpath.join(posixpath.dirname(page), name))
         return place in self.sources or place in self.own
 
-    def _copy(self, path: Path, name: str, logger: LoggerBase) -> None:
-        """Copy a linked file to the site, unless it is outside the course, hidden or a document."""
+    def _copy(self, path: Path) -> str:
+        """Copy a linked file to the site, unless it is outside the course, hidden or a document. Return why not."""
         if not path.is_file():
-            if not path.is_dir() and path.is_relative_to(self.folder):
-                logger.warning(f"{name}: there is no such file in the course")
-        elif not path.is_relative_to(self.folder) or not is_inside(path, self.folder):
-            logger.warning(f"{name}: not copied to the site: the link leads out of the course")
-        elif is_document(path.name, (*SUFFIXES, *RENDERED)) or any(
-            part.startswith((".", "_")) for part in path.relative_to(self.folder).parts
-        ):
-            logger.warning(f"{name}: not copied to the site: it is hidden, or a document that is not a page")
-        else:
-            target = self.output / path.relative_to(self.folder)
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
+            is_missing = not path.is_dir() and path.is_relative_to(self.folder)
+            return "there is no such file in the course" if is_missing else ""
+        if not path.is_relative_to(self.folder) or not is_inside(path, self.folder):
+            return "not copied to the site: the link leads out of the course"
+        place = path.relative_to(self.folder)
+        if is_document(path.name, (*SUFFIXES, *RENDERED)) or any(part.startswith((".", "_")) for part in place.parts):
+            return "not copied to the site: it is hidden, or a document that is not a page"
+        if not (self.output / place).exists():
+            shutil.copyfile(path, _place(self.output / place))
+        return ""
 
 
 def _relative(name: str, page: str) -> str:
@@ -333,9 +332,15 @@ def _describe_warning(message: str, source: Path | None) -> tuple[str, int]:
     if warning is None or source is None:
         return message, 0
     formula, why = warning.groups()
-    before, is_there, _ = source.read_text("utf-8", "replace").partition(formula)
     text = f"a formula cannot be converted, and is shown as TeX: {' '.join(formula.split())} ({why})"
-    return text, before.count("\n") + 1 if is_there else 0
+    return text, _line_of(source, formula)
+
+
+def _line_of(source: Path | None, *texts: str) -> int:
+    """Return the line of a page's source with the first of these texts that it contains, or 0."""
+    content = source.read_text("utf-8", "replace") if source else ""
+    at = next((at for text in texts if (at := content.find(text)) >= 0), None)
+    return 0 if at is None else content.count("\n", 0, at) + 1
 
 
 def _place(path: Path) -> Path:

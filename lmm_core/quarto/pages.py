@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..errors import MarkdownError
 from ..files.walk import RENDERED, is_document, is_inside, shorten
 from ..markdown.files import MarkdownDocument, read_markdown
 from ..settings.quarto_inputs import find_inputs, follow_includes, named_in
@@ -28,15 +29,23 @@ class Page(MarkdownDocument):
     outside: bool = False
 
 
-def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
+def read_pages(paths: Sequence[Path], project_dir: Path, unreadable: list[str] | None = None) -> list[Page]:
     """Return files with their options, followed by included files.
 
+    unreadable: receives a line for each file that cannot be read, instead of an exception
     Raise RenderError for invalid options, QuartoError, MarkdownError and OSError."""
     in_folder = _folder_options(project_dir)
     pages, rendered = dict[Path, Page](), set(paths)
     existing = [path for path in paths if path.is_file()]
-    for path in follow_includes(existing, lambda path: pages[path].includes):
-        file, options = read_markdown(path), in_folder(path.parent)
+    for path in follow_includes(existing, lambda path: pages[path].includes if path in pages else ()):
+        try:
+            file, options = read_markdown(path), in_folder(path.parent)
+        except (OSError, MarkdownError) as error:
+            if unreadable is None:
+                raise
+            reason = f": {error.strerror}" if isinstance(error, OSError) else str(error).removeprefix(str(path))
+            unreadable.append(f"{name_in_project(path, project_dir)}{reason}")
+            continue
         includes = named_in(file.text, path, project_dir)
         page = Page(file, options, includes, path not in rendered, not is_inside(path, project_dir))
         page.options = _page_options(page, project_dir)

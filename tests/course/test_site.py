@@ -9,6 +9,7 @@ import pytest
 
 from lmm_core.course.site import PageJob, find_pandoc, render_pages
 from lmm_core.course.text import PageSource
+from lmm_core.logging import Report
 from tests.commands import text, write
 from tests.courses import make_course
 
@@ -88,7 +89,7 @@ def book(tmp_path_factory):
         done = make_course("--json --no-quarto")
     assert done.returncode == 0, done.stderr
     reports = [report for step in json.loads(done.stdout) for report in step["reports"]]
-    return folder / "_book", [f"{one['path']}: {one['message']}" for one in reports if one["level"] == "warning"]
+    return folder / "_book", [str(Report(**one)) for one in reports if one["level"] == "warning"]
 
 
 def pages(site):
@@ -142,7 +143,11 @@ def test_files_that_a_page_names_are_on_the_site(book):
     assert 'src="figures/curve.svg"' in text(site / "last.html")  # named from the course's folder
     assert not (site / "figures/solution.svg").exists()  # named by no page
     assert not (site / ".env").exists()
-    for said in ("gone.svg", ".env", "last.md: {{< video … >}}: only Quarto can do this"):
+    for said in (
+        "last.md:5: figures/gone.svg: there is no such file",
+        "last.md:5: .env: not copied",
+        "last.md: {{< video … >}}: only Quarto can do this",
+    ):
         assert any(said in warning for warning in warnings)
 
 

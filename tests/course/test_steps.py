@@ -51,6 +51,18 @@ def test_each_step_is_named_with_its_time(notes, monkeypatch):
     assert text("means.md") == NOTES
 
 
+def test_all_files_that_cannot_be_read_are_named_beside_other_mistakes_and_the_course_around_them(notes):
+    write("../config.toml", "")
+    write("means.md", NOTES.replace("::: exercise", "::: excercise"))
+    Path("one.md").write_bytes(b"\xff")
+    Path("two.md").write_bytes(b"# Two\n\xff")
+    done = make_course()
+    assert done.returncode == 1 and not Path("_site").exists()
+    told = done.stderr.decode()
+    assert "notes is a part of the course in .., whose config.toml is there" in told
+    assert all(f"\n{place}: " in told for place in ("means.md:5", "one.md:1", "two.md:2"))
+
+
 def test_a_mistake_stops_it_before_anything_is_made(notes):
     write("means.md", NOTES.replace("::: exercise", "::: excercise"))
     done = make_course()
