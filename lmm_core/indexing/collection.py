@@ -85,6 +85,12 @@ def parse_query(text: str, types: Sequence[str]) -> ParsedQuery:
     return ParsedQuery(text)
 
 
+def unknown_keywords(text: str, types: Iterable[str]) -> list[str]:
+    """Return the words that are written as type keywords, but are no types of the collection."""
+    names = {name.casefold() for name in types}
+    return [match[1] for match in _KEYWORD.finditer(text) if match[1].casefold() not in names]
+
+
 async def aquery(
     store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
 ) -> list[ScoredPoint]:

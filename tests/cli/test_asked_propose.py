@@ -129,8 +129,10 @@ def test_a_section_that_did_not_help_is_to_be_changed(course):
     assert lines.index("=: |-") < lines.index("## The slope") and "fits into this section" in lines
 
 
-def test_few_and_answered_questions_are_left_alone(course):
-    assert "No questions recorded" in lmm("asked propose")[1]
+def test_few_and_answered_questions_are_left_alone(course, monkeypatch):
+    assert "No questions recorded yet. To record them" in lmm("asked propose")[1]
+    monkeypatch.setenv("LMM_SERVE__RECORD", "questions")
+    assert lmm("asked propose")[1] == lmm("asked")[1] == "No questions recorded yet.\n"
     ask(course, *BOOTSTRAP[:2])
     ask(course, "slope", "the slope", "what is a slope", outcome="answered", cited="lines.md#sec-slope")
     told = lmm("asked propose")[1]

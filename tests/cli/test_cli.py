@@ -109,6 +109,15 @@ def test_what_the_notes_leave_out_is_not_written_among_the_pages_of_a_course():
     for output in ("instructor.md", "book/_own/instructor.md"):
         assert run(f"lmm knit --keep exercise book/a.md -o {output}").returncode == 0
         assert "SECRET" in text(output)
+    told = said(run("lmm knit --keep exercize book/a.md -o instructor.md"))
+    assert "--keep exercize: there is no such type of material here; there are exercise, rag-only, topic\n" in told
+
+
+def test_where_there_is_nothing_to_decide_and_what_is_no_number_is_told():
+    write("a.md", NOTES)
+    assert said(run("lmm accept a.md")) == "0 of 1 files accepted\nNo edit is proposed there.\n"
+    assert "'two' is not a valid whole number" in said(run("lmm reject --at two a.md"))
+    assert "Filters: lmm-rag annotates" in run("lmm pandoc --help").stdout.decode()
 
 
 def test_an_error_that_is_not_about_usage_comes_without_it():

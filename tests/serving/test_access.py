@@ -133,6 +133,7 @@ def test_it_says_at_its_start_who_may_ask_and_does_not_start_with_a_damaged_file
     with command(own_course) as (process, _):
         start = "".join(process.said)
     assert "a token is required: biology" in start
+    assert "students can ask for: exercise. To keep a part from them: skip: true in its block\n" in start
     tokens_path(own_course).write_text("{")
     monkeypatch.chdir(own_course)
     assert "damaged" in lmm("serve --port 0", status=1)[1]

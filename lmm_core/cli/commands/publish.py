@@ -19,8 +19,10 @@ from ...files.outputs import MARKDOWN, check_output, check_replaced, write_outpu
 from ...files.walk import is_entered, is_inside
 from ...files.writing import is_stream, make_folders
 from ...installation import packaged_pandoc, pandoc_command, program_folders
-from ...logging import in_file, put, say
+from ...logging import LoggerBase, in_file, put, say
 from ...markdown.blocks import Spelling
+from ...markdown.visibility import ALL, KnitRules, header_rules
+from ...scan.check.mistakes import read_documents, with_types
 from ...scan.documents.passes import convert_work, knit_work
 from ...settings.quarto_inputs import DocumentFinder
 from ...study.outline import course_title
@@ -67,9 +69,10 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
     if keep and files:
-        root = project_at(files[0]).root
+        project = project_at(files[0])
         for notes in filter(None, targets.values()):
-            _refuse_page(notes, root)
+            _refuse_page(notes, project.root)
+        _warn_of_types(keep, files, project.rules, logger)
     results = [(target, asyncio.run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
     texts = [(target, text[1]) for target, text in results if text is not None]
     for target, text in texts:
@@ -78,6 +81,14 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
     for target, text in texts:
         _write_notes(text, target, logger)
     exit_with_status(logger)
+
+
+def _warn_of_types(keep: Sequence[str], files: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
+    documents = [*read_documents(files)]
+    types = with_types(rules, documents).types
+    types = types.union(*(header_rules(document.header, rules).div_types for document in documents))
+    for type in sorted({*keep} - types - {ALL}):
+        logger.warning(f"--keep {type}: there is no such type of material here; there are {', '.join(sorted(types))}")
 
 
 @click.command()
@@ -148,7 +159,12 @@ def _write_notes(text: str, target: Path | None, logger: ReportPrinter) -> None:
 def pandoc(arguments: tuple[str, ...]) -> None:
     """Run pandoc with our filters.
 
-    lmm pandoc -F lmm-rag notes.md -o notes.md"""
+    lmm pandoc -F lmm-rag notes.md -o notes.md
+
+    Filters: lmm-rag annotates, lmm-chat answers questions in the text, lmm-knit makes lecture notes, lmm-index
+    indexes, lmm-pass runs your own pass."""
+    if {"-h", "--help"} & {*arguments}:
+        say(f"{click.get_current_context().get_help()}\n")
     program = packaged_pandoc() or shutil.which("pandoc")
     if program is None:
         raise click.ClickException(f"No pandoc was found: {pandoc_command()}")

@@ -25,9 +25,7 @@ from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, 
 
 PAGE = (".lmm", "asked.html")  # in the project's folder
 LISTED = 8  # groups
-NOTHING_RECORDED = (
-    'No questions recorded yet. To record them, set `record = "questions"` under `[serve]` in config.toml.'
-)
+HOW_TO_RECORD = ' To record them, set `record = "questions"` under `[serve]` in config.toml.'
 
 
 @click.group(invoke_without_command=True)
@@ -49,7 +47,7 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
     check_written(page, (), HTML, **({"within": project.root} if output is None else {}))
     turns = recordings_here().turns()
     if not turns and not as_json:
-        say(NOTHING_RECORDED, err=True)
+        _say_nothing_recorded()
         return
     fewest = 1 if small_groups else FEWEST
     overview = with_library(
@@ -60,6 +58,11 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
         return
     _print_overview(overview)
     _write_page(page, overview)
+
+
+def _say_nothing_recorded() -> None:
+    is_off = searched_project().serve.record == "off"
+    say(f"No questions recorded yet.{HOW_TO_RECORD if is_off else ''}", err=True)
 
 
 def _print_overview(overview: AskedOverview) -> None:
@@ -107,7 +110,7 @@ def export_recordings(output: Path | None) -> None:
         check_written(output, (), LINES_OF_JSON)
     turns = recordings_here().turns()
     if not turns:
-        say(NOTHING_RECORDED, err=True)
+        _say_nothing_recorded()
     if output is None:
         put(export_lines(turns))
         return
@@ -147,7 +150,7 @@ def propose_mends(dry_run: bool) -> None:
     recordings = recordings_here()
     turns = recordings.turns()
     if not turns:
-        say(NOTHING_RECORDED, err=True)
+        _say_nothing_recorded()
         return
     project, before = searched_project(), recordings.proposed()
     proposals = with_library(project, Models(warn=warn), lambda library: decide(library, turns, before))

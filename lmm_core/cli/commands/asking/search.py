@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping
 import click
 
 from ....files.walk import shorten
-from ....indexing.collection import afind_documents, chunks_for
+from ....indexing.collection import afind_documents, chunks_for, unknown_keywords
 from ....indexing.passages import Material, page_in
 from ....logging import one_line, say
 from ....retrieve.library import Library
 from ....retrieve.plain_text import in_unicode, labels_in, plain_text, titles_path
-from ....retrieve.search import PASSAGE, search_points
+from ....retrieve.search import PASSAGE, UnknownType, search_points
 from ....settings.models import Models
 from ....settings.project import Project
 from ....store.vector_store import ScoredPoint
-from ...arguments import json_option, searched_project
+from ...arguments import WholeNumber, json_option, searched_project
 from ...reports import beginning, print_json, warn, with_library, wrap
 
 SNIPPET = 400  # characters: a whole passage, or the beginning of a section
@@ -24,7 +24,7 @@ SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY…")
-@click.option("-k", "limit", type=click.IntRange(1), metavar="N", help="How many results (6).")
+@click.option("-k", "limit", type=WholeNumber(1), metavar="N", help="How many results (6).")
 @click.option("--type", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …).")
 @click.option("--under", default="", metavar="PATH", help="Search only in a section (a path like 1.2) or a file.")
 @click.option("--group", is_flag=True, help="Find whole sections instead of chunks.")
@@ -38,6 +38,7 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
 
     async def work(library: Library) -> tuple[list[ScoredPoint], Material]:
         most = limit or 6
+        await warn_of_types(library, query)
         for names in (await library.words()).synonyms.used(query):
             say(f"also searching for other names: {one_line(str(names))}", err=True)
         points = await search_points(library, query, chunks_for(most) if group else most, type, under)
@@ -54,6 +55,13 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
         labels = labels_in(material)
         for point in points:
             _print_point(point, project, *labels)
+
+
+async def warn_of_types(library: Library, query: str) -> None:
+    """Warn of type keywords (`*exrcise*`) that are searched for as words, since there is no such type."""
+    statistics = (await library.words()).statistics
+    for word in unknown_keywords(query, statistics.types):
+        warn(f"{UnknownType(word, statistics)}; *{word}* is searched for as a word")
 
 
 def _print_point(point: ScoredPoint, project: Project, words: Mapping[str, str], links: Collection[str]) -> None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ....errors import LmmError
+from ....indexing.passages import SUMMARY
 from ....logging import one_line, put, say
+from ....markdown.visibility import may_be_quoted
 from ....models.chat import then_close
 from ....retrieve.library import Library
 from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
@@ -22,7 +24,7 @@ from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.tables import TOKEN_VARIABLE
 from ....study.outline import course_title
-from ...arguments import LOOPBACK, json_option, needs_extra, searched_project
+from ...arguments import LOOPBACK, WholeNumber, json_option, needs_extra, searched_project
 from ...reports import print_json, warn
 
 if TYPE_CHECKING:
@@ -33,11 +35,16 @@ if TYPE_CHECKING:
 
 @click.group(invoke_without_command=True, subcommand_metavar="[token add|list|revoke]")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="The port (0: any free one)."
+    "--port",
+    type=WholeNumber(0, 65535),
+    metavar="PORT",
+    default=8766,
+    show_default=True,
+    help="The port (0: any free one).",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--model", default="", metavar="NAME", help="The model to ask, as source/model.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
+@click.option("--workers", type=WholeNumber(1, 64), default=1, show_default=True, metavar="N",
               help="Worker processes; more than one needs an index on a Qdrant server.")  # fmt: skip
 @click.pass_context
 def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:
@@ -97,7 +104,8 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
         why = (error.strerror or str(error)).partition(" (while ")[0]
         raise click.ClickException(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
-        _say(size)
+        for line in size:
+            _say(line)
         _say(describe_recording(options))
         _say(f"the site in {site.folder}, at {SITE}/" if site else "no site: lmm course publishes one")
         _say(f"{by}; at {address_of(listening)}{f'; {workers} workers' if workers > 1 else ''}")
@@ -132,13 +140,15 @@ def _site(root: Path) -> ServedSite | None:
     return ServedSite(folder, ASK_FOLDER) if is_published(folder) else None
 
 
-async def _read_size(library: Library) -> tuple[str, str]:
+async def _read_size(library: Library) -> tuple[list[str], str]:
     try:
         async with library.use() as opened:
             material = await opened.material()
-            return material.size, material.documents[0].language
+            left_out = [type for type in sorted(material.types) if type != SUMMARY and not may_be_quoted([type])]
+            ways = f"students can ask for: {', '.join(left_out)}. To keep a part from them: skip: true in its block"
+            return [material.size, *([ways] if left_out else [])], material.documents[0].language
     except LmmError as error:
-        return f"warning: {error}", ""
+        return [f"warning: {error}"], ""
 
 
 def _say(message: str) -> None:
