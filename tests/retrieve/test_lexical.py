@@ -81,6 +81,7 @@ def test_what_has_a_number_is_found_by_it():
 
 def test_a_typing_error_finds_the_word():
     assert INDEX.corrected("bonferoni") == "bonferroni"
+    assert INDEX.corrected("sim") == ""  # it is too short for "sum"
     assert titles("bonferoni") == titles("bonferroni")
 
 
