@@ -221,7 +221,7 @@ def print_texts(chosen: argparse.Namespace) -> None:
             rows.append([encoding, *share_cells(corpora, asked, shown)])
         for label, split in splitters() if chosen.peers else ():
             say(f"texts: {label}")
-            rows.append([label, *share_cells(corpora, asked, plain_contexts(split, folder, asked))])
+            rows.append([label, *share_cells(corpora, asked, [*plain_contexts(split, folder, asked)])])
     columns = ["by", *CORPORA, "questions", "tokens", "sources"]
     print_table(f"Share of the answers in {BUDGET:,} tokens, in percent of characters", columns, rows)
 
@@ -349,6 +349,8 @@ def main() -> None:
     parser.add_argument("--encodings", nargs="+", default=["bm25"], metavar="NAME", help="of texts and languages")
     parser.add_argument("--peers", action="store_true", help="texts by splitters that come with the extra `bench`")
     chosen = parser.parse_args()
+    if chosen.peers and not all(map(importlib.util.find_spec, ("chonkie", "llama_index", "rank_bm25"))):
+        parser.error("--peers needs other packages: pip install -e '.[bench]'")
     if not MODEL.is_dir() and (with_model := set(chosen.encodings) - set(WITHOUT_MODEL)):
         say(f"{MODEL} is not there: not measured by {', '.join(sorted(with_model))}")
         chosen.encodings = [name for name in chosen.encodings if name in WITHOUT_MODEL]
