@@ -28,6 +28,19 @@ SHARED = ROOT.parent / "shared"
 CORPORA = SHARED / "corpora"
 SAMPLE_BOOK = ROOT / "sample-book"
 MB = 1_000_000
+ANNOTATED_HEADING = """
+---
+~questions:
+  - What does part {number} explain, and what is it good for?
+  - How does part {number} go on from the one before it?
+  - Which words of part {number} should a reader remember?
+~summary: Part {number} says in some sentences what its paragraphs explain, and shows by an example how it is done.
+~~hash: 0123456789abcdef
+---
+
+## Part {number}
+
+"""
 
 
 @dataclass
@@ -74,20 +87,20 @@ def one_document(texts: list[str], wanted: int) -> str:
 
 def dense(texts: list[str], spelling: Spelling, wanted: int = MB, section: int = 950) -> str:
     """The texts as one document in sections of about 1.2 KB, each with a metadata
-    block made by the RAG pass (a section ends with the paragraph that passes `section`)."""
+    block as the RAG pass writes them (a section ends with the paragraph that passes `section`)."""
     paragraphs = [block.source for text in texts for block in parse_markdown_text(text) if type(block) is TextBlock]
     parts: list[str] = []
     length = total = section
     for paragraph in paragraphs:
         if length >= section:
-            parts.append(f"\n## Part {len(parts) + 1}\n\n")
+            parts.append(ANNOTATED_HEADING.format(number=len(parts) + 1))
             length = 0
         parts[-1] += paragraph
         length += size(paragraph)
         total += size(paragraph)
         if total >= wanted:
             break
-    return annotate("".join(parts), spelling)
+    return serialize_blocks(convert(parse_markdown_text("".join(parts)), spelling))
 
 
 def annotate(text: str, spelling: Spelling) -> str:
