@@ -229,6 +229,10 @@ made = "by hidden code"
 kept <- "shown code"
 ```
 
+``` r
+plain()
+```
+
 It is `{python} made`, in `code`.
 """
 
@@ -246,7 +250,7 @@ def hidden():
 
 def test_what_quarto_does_not_show_is_not_in_the_data(site, monkeypatch):
     shown = hidden()
-    for words in ("Said to all.", "For students on the web.", 'kept <- "shown code"', "It is […], in code."):
+    for words in ("Said to all.", "For students on the web.", 'kept <- "shown code"', "plain()", "It is […], in code."):
         assert words in shown
     assert not re.search("nobody|profile|Hidden|eighty-one|Solution|print|Late|made|label", shown)
     monkeypatch.setenv("QUARTO_PROFILE", "instructor")
