@@ -26,12 +26,7 @@ Result = TypeVar("Result")
 Command = Callable[..., None]
 
 
-class WholeNumber(click.IntRange):
-    """A whole number in a range, which messages call by that name."""
-
-    name = "whole number"
-
-
+click.IntRange.name = "whole number"  # in messages
 paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILES…")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
@@ -111,7 +106,7 @@ def asking_options(command: Command) -> Command:
         command(asking=Asking(model, jobs, quiet), **others)
 
     model = click.option("--model", default="", metavar="SPEC", help="The model to ask, as source/model.")
-    jobs = click.option("--jobs", type=WholeNumber(1), metavar="N", help="Requests at the same time (16).")
+    jobs = click.option("--jobs", type=click.IntRange(1), metavar="N", help="Requests at the same time (16).")
     return model(jobs(quiet_option(call)))
 
 

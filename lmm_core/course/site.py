@@ -134,10 +134,12 @@ _LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
 class Label(NamedTuple):
     """The target of references.
 
-    words: text of a reference to it"""
+    words: text of a reference to it
+    number: of a figure and the like, which its own page calls by `words`"""
 
     page: str
     words: str
+    number: str
 
 
 Labels = Mapping[str, Sequence[Label]]  # by name, which may occur on several pages
@@ -148,8 +150,9 @@ def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
     labels: dict[str, list[Label]] = {}
     for page, tree in pages.items():
         for element in tree.css(_LABELLED):
-            words = element.attributes.get("data-ref") or element_text(element)
-            labels.setdefault(element.attributes["id"] or "", []).append(Label(page, words))
+            name = element.attributes.get("data-ref") or ""
+            label = Label(page, name or element_text(element), name.rpartition(" ")[2])
+            labels.setdefault(element.attributes["id"] or "", []).append(label)
     return labels
 
 
@@ -188,7 +191,8 @@ class SiteLinks:
             return
         place = "" if label.page == page else _relative(label.page, page)
         element.attrs["href"] = f"{place}#{quote(name)}"
-        element.inner_html = html.escape(label.words or name, quote=False)
+        words = f"{element_text(element)} {label.number}" if label.number else label.words
+        element.inner_html = html.escape(words or name, quote=False)
 
     def _mended(self, link: str, page: str, logger: LoggerBase) -> str:
         """Return a link as it should be in the site, and copy the file that it leads to.

@@ -198,16 +198,24 @@ def test_notes_without_a_first_page_get_one():
 def test_a_page_speaks_its_own_language_and_the_frame_that_of_most_notes():
     english = "# Welcome\n\nThis is a lesson on what the mean and the median of a sample tell about it.\n"
     german = "Das Mittel ist die Summe der Werte, geteilt durch die Anzahl der Werte.\n"
-    figure = "\n![A curve.](curve.svg){#fig-curve}\n\n@fig-curve\n"
+    figure = "\n![A curve.](curve.svg){#fig-curve}\n\n@fig-curve @tbl-a\n"
     pages = {"index": english, "a": f"# A\n\n{german}", "b": f"---\nlang: fr-CH\n---\n\n# B\n\n{german}", "c": "# C\n"}
     for name, notes in (pages | {"d": pages["a"], "e": pages["a"]}).items():
         write(f"{name}.md", notes + figure)
+    write("tables.md", f"# T\n\n{german}\n::: {{#tbl-a}}\n| a |\n|---|\n| b |\n\nA table.\n:::\n")
     write("curve.svg", SVG)
     assert make_course().returncode == 0
-    words = {"index": ("en", "Figure"), "a": ("de", "Abbildung"), "b": ("fr-CH", "Figure"), "c": ("de", "Abbildung")}
-    for name, (language, word) in words.items():
+    german_words = ("de", "Abbildung", "Tabelle")
+    words = {
+        "index": ("en", "Figure", "Table"),
+        "b": ("fr-CH", "Figure", "Tableau"),
+        "a": german_words,
+        "c": german_words,
+    }
+    for name, (language, figure, table) in words.items():
         page = text(f"_site/{name}.html")
-        assert f'<html lang="{language}" data-site-lang="de"' in page and f">{word} 1</a>" in page
+        assert f'<html lang="{language}" data-site-lang="de"' in page and f">{figure} 1</a>" in page
+        assert f'tables.html#tbl-a" class="quarto-xref">{table} 1</a>' in page
         assert 'id="lmm-pages" lang="de"' in page and ">Inhalt</a>" in page
     assert '"language":"de"' in text("_site/lmm-ask/data.js")
 

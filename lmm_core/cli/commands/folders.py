@@ -17,7 +17,7 @@ from ...logging import Report, counted, one_line, printable, say
 from ...models.chat import then_close
 from ...retrieve.plain_text import in_unicode, plain_text
 from ...settings.models import Models
-from ..arguments import WholeNumber, json_option, project_at, quiet_option
+from ..arguments import json_option, project_at, quiet_option
 from ..reports import ProgressBar, ReportPrinter, beginning, exit_with_status, print_json, warn
 
 Result = TypeVar("Result")
@@ -77,7 +77,7 @@ def _describe(indexed: Indexed) -> str:
 @click.option(
     "--index", default="all", show_default=True, metavar="NAME", help="The index to search; all: the best five."
 )
-@click.option("-k", "k", type=WholeNumber(1), default=5, show_default=True, metavar="N", help="How many results.")
+@click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many results.")
 @click.option("--full", is_flag=True, help="Show whole snippets, not only the part that fits best.")
 @db_root_option
 @json_option

@@ -11,16 +11,7 @@ from ...scan.documents.passes import clear_annotations
 from ...scan.documents.talk import ConversationWork, clear_work, decide
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
-from ..arguments import (
-    Asking,
-    WholeNumber,
-    Writing,
-    asking_options,
-    find_documents,
-    folders_argument,
-    json_option,
-    writing_options,
-)
+from ..arguments import Asking, Writing, asking_options, find_documents, folders_argument, json_option, writing_options
 from ..files import FileWork, exit_with_outcomes, for_each, rewrite, work_on_saved
 from ..reports import ReportPrinter, TerminalScreen
 from ..session import SavedFiles, at_every_save
@@ -78,7 +69,7 @@ def clear(writing: Writing, edits: bool, annotations: bool, corrected: bool) -> 
 
 @click.command()
 @folders_argument
-@click.option("--at", "line", type=WholeNumber(1), metavar="LINE", help="Only the edit at this line.")
+@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def accept(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
     """Replace old texts by their new versions."""
     _decide(paths, finder, line, "accepted", accept=True)
@@ -86,7 +77,7 @@ def accept(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) ->
 
 @click.command()
 @folders_argument
-@click.option("--at", "line", type=WholeNumber(1), metavar="LINE", help="Only the edit at this line.")
+@click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def reject(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
     """Restore old texts, byte for byte."""
     _decide(paths, finder, line, "rejected", accept=False)

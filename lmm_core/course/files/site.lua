@@ -168,7 +168,7 @@ local function Div(el)
   if (kind == "fig" or kind == "tbl") and not el.attributes["data-ref"] then return captioned(el, kind) end
 end
 
--- A reference gets its words later, when the names on all pages are known.
+-- A reference gets its number or title later, when those on all pages are known.
 local function Cite(el)
   local made = pandoc.List()
   for at, citation in ipairs(el.citations) do
@@ -180,7 +180,7 @@ local function Cite(el)
       made:insert(pandoc.Space())
     end
     local attr = pandoc.Attr("", { "quarto-xref" })
-    made:insert(pandoc.Link({ pandoc.Str("?@" .. citation.id) }, "#" .. citation.id, "", attr))
+    made:insert(pandoc.Link({ pandoc.Str(words[kind] or "") }, "#" .. citation.id, "", attr))
     made:extend(citation.suffix)
   end
   return made

@@ -25,7 +25,7 @@ from ....retrieve.plain_text import titles_path
 from ....retrieve.search import known_type
 from ....settings.models import Models
 from ....settings.project import Project
-from ...arguments import WholeNumber, json_option, searched_project
+from ...arguments import json_option, searched_project
 from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, warn
 from ...session import read_questions, until_ctrl_c
 from .search import warn_of_types
@@ -43,7 +43,9 @@ BEST_MATCHES = "Best matches in your notes (no model is configured):"
 @click.option(
     "--type", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
 )
-@click.option("--budget", type=WholeNumber(200), metavar="TOKENS", help="How many tokens of the notes the model sees.")
+@click.option(
+    "--budget", type=click.IntRange(200), metavar="TOKENS", help="How many tokens of the notes the model sees."
+)
 @click.option("--model", default="", metavar="NAME", help="The model to ask, as source/model.")
 @click.option("--no-model", is_flag=True, help="Ask no model; print what it would see.")
 @json_option

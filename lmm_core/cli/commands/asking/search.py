@@ -16,7 +16,7 @@ from ....retrieve.search import PASSAGE, UnknownType, search_points
 from ....settings.models import Models
 from ....settings.project import Project
 from ....store.vector_store import ScoredPoint
-from ...arguments import WholeNumber, json_option, searched_project
+from ...arguments import json_option, searched_project
 from ...reports import beginning, print_json, warn, with_library, wrap
 
 SNIPPET = 400  # characters: a whole passage, or the beginning of a section
@@ -24,7 +24,7 @@ SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY…")
-@click.option("-k", "limit", type=WholeNumber(1), metavar="N", help="How many results (6).")
+@click.option("-k", "limit", type=click.IntRange(1), metavar="N", help="How many results (6).")
 @click.option("--type", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …).")
 @click.option("--under", default="", metavar="PATH", help="Search only in a section (a path like 1.2) or a file.")
 @click.option("--group", is_flag=True, help="Find whole sections instead of chunks.")

@@ -24,7 +24,7 @@ from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.tables import TOKEN_VARIABLE
 from ....study.outline import course_title
-from ...arguments import LOOPBACK, WholeNumber, json_option, needs_extra, searched_project
+from ...arguments import LOOPBACK, json_option, needs_extra, searched_project
 from ...reports import print_json, warn
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.group(invoke_without_command=True, subcommand_metavar="[token add|list|revoke]")
 @click.option(
     "--port",
-    type=WholeNumber(0, 65535),
+    type=click.IntRange(0, 65535),
     metavar="PORT",
     default=8766,
     show_default=True,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--model", default="", metavar="NAME", help="The model to ask, as source/model.")
-@click.option("--workers", type=WholeNumber(1, 64), default=1, show_default=True, metavar="N",
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
               help="Worker processes; more than one needs an index on a Qdrant server.")  # fmt: skip
 @click.pass_context
 def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:

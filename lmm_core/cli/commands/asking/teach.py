@@ -23,7 +23,6 @@ from ....study.cards import Card, cards_to_csv, cards_to_markdown, make_cards
 from ....study.outline import course_title, make_outline, show_outline
 from ....study.plan import make_plan, show_plan
 from ...arguments import (
-    WholeNumber,
     check_written,
     exclude_option,
     find_documents,
@@ -43,7 +42,7 @@ FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
 @exclude_option
 @click.option("--plan", "wish", metavar="WISH", help="Plan the reading: “three evenings”, “two hours on residuals”.")
-@click.option("--level", type=WholeNumber(1), metavar="N", help="How many levels to list (1: only documents).")
+@click.option("--level", type=click.IntRange(1), metavar="N", help="How many levels to list (1: only documents).")
 @click.option("--summaries", is_flag=True, help="Add the summaries of the sections.")
 @json_option
 def toc(
