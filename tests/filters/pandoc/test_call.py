@@ -41,11 +41,6 @@ def test_rag_twice_in_one_run_is_rag_once_and_the_mark_of_a_chain_stays_out(pand
     assert b"lmm-chain" not in ok("pandoc -s -F lmm-rag -F lmm-knit notes.md -t json", pandoc).stdout
 
 
-def test_a_mark_from_somewhere_else_means_nothing(pandoc):
-    write("notes.md", NATIVE)
-    assert b"SECRET" not in ok("pandoc -F lmm-knit -M lmm-chain=foo notes.md -t html", pandoc).stdout
-
-
 def call(*filters, done=0, process="1/1"):
     """The call of one of ours among filters that run in this order."""
     run = PandocRun("pandoc", Path.cwd(), filters=list(filters), process=process)
