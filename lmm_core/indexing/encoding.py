@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..models.embedders.bm25 import Bm25Encoder
 
 # Increase when the same text gives other chunks or vectors, to rebuild older collections
-VERSION = 5
+VERSION = 6
 DENSE, SPARSE = "dense", "sparse"
 Compared = Literal["words", "meaning", "both"]  # by a search
 

@@ -32,6 +32,7 @@ _HTML_LINE = re.compile(rf"^(?:{_PREFIX}<[^\n]*|[^\n]*</[A-Za-z]+>[ \t]*\r?$)", 
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
 _TICKS = re.compile("`+")
+_TICKS_OR_COMMENT = re.compile("`+|<!--")
 _CODE = re.compile(r"[ ]{4}|[ ]{0,3}\t")  # the indent of code outside of list items
 
 DIV_OPEN = re.compile(
@@ -60,30 +61,42 @@ def _fence_close(fence: str, indented: bool) -> re.Pattern[str]:
 
 def without_code(text: str) -> str:
     """Return a text with code spans blanked out."""
-    runs = [ticks.span() for ticks in _TICKS.finditer(text)]
-    closing: dict[int, int] = {}
-    following: list[int | None] = [None] * len(runs)
-    for at in range(len(runs) - 1, -1, -1):
-        length = runs[at][1] - runs[at][0]
-        following[at] = closing.get(length)
-        closing[length] = at
-    parts: list[str] = []
-    end = at = 0
-    while at < len(runs):
-        close = following[at]
-        if close is not None:
-            parts += [text[end : runs[at][0]], " " * (runs[close][1] - runs[at][0])]
-            end, at = runs[close][1], close
-        at += 1
-    return "".join([*parts, text[end:]])
+    parts, at = list[str](), 0
+    for start, end in sorted(_code_ends(text).items()):
+        if start >= at:
+            parts += [text[at:start], " " * (end - start)]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def _code_ends(text: str) -> dict[int, int]:
+    """Return the start and end of the code that each run of backticks would open."""
+    ends: dict[int, int] = {}
+    closing: dict[int, int] = {}  # end of the next run, by length
+    for ticks in reversed([*_TICKS.finditer(text)]):
+        if len(ticks[0]) in closing:
+            ends[ticks.start()] = closing[len(ticks[0])]
+        closing[len(ticks[0])] = ticks.end()
+    return ends
 
 
 def without_comments(text: str) -> str:
-    """Return a text without closed HTML comments."""
-    parts, at = [], 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
-        parts.append(text[at:start])
-        at = end + 3
+    """Return a text without closed HTML comments, but with their line ends. Comments in code stay."""
+    parts, at = list[str](), 0
+    if "<!--" not in text:
+        return text
+    ends, code_end = _code_ends(text), 0
+    for mark in _TICKS_OR_COMMENT.finditer(text):
+        start = mark.start()
+        if start < max(at, code_end):
+            continue
+        if mark[0] != "<!--":
+            code_end = ends.get(start, mark.end())
+        elif (end := text.find("-->", start)) >= 0:
+            parts += [text[at:start], "\n" * text.count("\n", start, end)]
+            at = end + 3
+        else:
+            break
     return "".join([*parts, text[at:]])
 
 

@@ -1,6 +1,7 @@
 """Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
 import os
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_an_index_of_an_earlier_version_is_made_anew():
     index()
     wanted = made()
     for path in (*Path(".md_index").rglob("collection.json"), Path(".md_index/catalogue.json")):
-        path.write_text(path.read_text().replace('"version": 5', '"version": 4'))
+        path.write_text(re.sub('"version": [5-9]', '"version": 4', path.read_text()))
     with pytest.raises(CrawlError, match=r"an earlier version\. Run `lmm md-index` on its folder"):
         search("oak", "docs")
     assert index().written == 3

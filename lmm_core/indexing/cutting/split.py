@@ -24,6 +24,7 @@ from ...markdown.blocks import (
     count_lead,
     ends_blank,
     header_content,
+    is_text,
     newline_of,
     parse_attributes,
     prefix_block,
@@ -34,7 +35,8 @@ from ...markdown.divs import find_parts
 from ...markdown.edits import restore_originals
 from ...markdown.metadata.body import DELETED
 from ...markdown.metadata.keys import MESSAGE_KEYS
-from ...markdown.regions import DIV_OPEN, Regions
+from ...markdown.parse import COMMENT_OPEN
+from ...markdown.regions import DIV_OPEN, Regions, without_comments
 from ...markdown.spelling import edit_block
 from ...markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ...markdown.visibility import KnitRules, header_rules, in_notes, is_indexed, type_of_div
@@ -113,18 +115,33 @@ def transform(
 ) -> Split:
     """Split a document's blocks into chunks and parent documents, and report unreadable metadata blocks.
 
-    Edits not yet accepted or rejected count with their old text. The header may declare further RAG-only divs.
+    Edits not yet accepted or rejected count with their old text. HTML comments are left out. The header may declare
+    further RAG-only divs.
     count: returns the number of tokens in a text; by default an estimate"""
     opts = opts or SplitOpts()
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
-    texts = extract_parts(restore_originals(blocks).blocks, opts.rules)
+    texts = extract_parts(_without_comments(restore_originals(blocks).blocks), opts.rules)
     documents = split_documents(texts, opts)
     chunks = split_chunks(texts, opts, len if opts.unit == "characters" else count or count_tokens)
     for block in chunks:
         if isinstance(block, ErrorBlock):
             logger.warning("this metadata block cannot be read, and is in no chunk", block.line)
     return Split(chunks, documents)
+
+
+def _without_comments(blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks without HTML comments, but for those that may be nested metadata."""
+    visible: list[Block] = []
+    for block in blocks:
+        if is_text(block) and "<!--" in block.source and not COMMENT_OPEN.search(block.source):
+            source = without_comments(block.source)
+            if blank(source) and visible and is_text(visible[-1]):
+                visible[-1] = replace(visible[-1], source=visible[-1].source + source)
+                continue
+            block = replace(block, source=source, line=source_line(block) + count_lead(source))
+        visible.append(block)
+    return visible
 
 
 # Chunks
@@ -214,7 +231,7 @@ def _without_lead(block: Block) -> str:
 
 def _follows(block: Block, following: Block) -> bool:
     """Return True if the second block begins on the line on which the first ends."""
-    return source_line(block) + block.source.count("\n") == following.line
+    return source_line(block) + block.source.count("\n") == source_line(following)
 
 
 # Metadata of a text with several chunks
