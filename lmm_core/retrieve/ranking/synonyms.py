@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ...models.languages.frequent import frequent_words
 from ...models.languages.stemming import Stemmer
 from ...models.languages.words import find_words, fold
 from .weights import OTHER_NAME
-from .words import Vocabulary, asked_words, frequent_words
+from .words import Vocabulary, asked_words
 
 MOST_OTHERS = 3  # synonyms used for a name
 

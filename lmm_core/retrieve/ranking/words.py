@@ -6,12 +6,13 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from ...indexing.statistics import TermStatistics
 from ...models.languages.asking import without_asking
-from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words, language_code, stop_words
+from ...models.languages.frequent import frequent_words, language_of_words
+from ...models.languages.stemming import LANGUAGES, Stemmers
 from ...models.languages.words import find_compounds, find_words, fold, is_paired, typing_errors
 from .weights import FUZZY, PREFIX
 
@@ -47,19 +48,9 @@ _COURTESY = frozenset(
     hallo danke bitte servus moin bonjour salut merci svp hola gracias ciao grazie buongiorno
     привет здравствуйте спасибо пожалуйста""".split()
 )
-# Elided letters of French and Italian, removed by `find_words`
-_ELIDED = frozenset("cdjlmnst")
 _WORD = re.compile(r"\w[\w'’-]*")
 # "mean" in a question about a meaning is not the statistical term
 _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re.S)
-
-
-@cache
-def frequent_words(language: str) -> frozenset[str]:
-    """Return a language's frequent words, which name no subject."""
-    code = language_code(language)
-    longer = further_stop_words(code) - _ELIDED  # adds words like "know"
-    return frozenset(map(fold, stop_words(code) | longer))
 
 
 def asked_words(question: str, language: str) -> list[str]:
@@ -69,7 +60,7 @@ def asked_words(question: str, language: str) -> list[str]:
     used instead."""
     text = _MEANING.sub(r"\1", question)
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
-    left_out = frequent_words(_language_of(words, language))
+    left_out = frequent_words(language_of_words(words, language))
     naming = [word for word in words if fold(word) not in left_out] or words
     return [word for word in naming if not _asks(fold(word))] or naming
 
@@ -97,20 +88,12 @@ def keyword_form(question: str, language: str = "") -> str:
 def names_subject(question: str, language: str) -> bool:
     """Return True if a question has a word that is neither frequent nor mere courtesy."""
     words = [fold(word) for word in find_words(without_asking(question)) if word[-1].isalnum()][:MOST_WORDS]
-    return not (frequent_words(_language_of(words, language)) | _COURTESY).issuperset(words)
+    return not (frequent_words(language_of_words(words, language)) | _COURTESY).issuperset(words)
 
 
 def words_data() -> dict[str, list[str]]:
     """Return the words that the ask box ignores: frequent words by language, and under "" those of any language."""
     return {"": sorted(_REQUESTS | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
-
-
-def _language_of(words: Sequence[str], usual: str) -> str:
-    """Return the usual language, or another one with at least two more of its frequent words among these."""
-    folded = set(map(fold, words))
-    counts = {code: len(folded & frequent_words(code)) for code in (usual, *LANGUAGES)}
-    most = max(counts, key=lambda code: counts[code])
-    return most if counts[most] >= counts[usual] + 2 else usual
 
 
 class Vocabulary:

@@ -17,11 +17,12 @@ from ...logging import LoggerBase, counted, in_file, one_line, printable, report
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, is_notebook, write_markdown
 from ...markdown.tree import blocks_to_tree, sections, titles_path
+from ...models.languages.frequent import frequent_words
 from ...models.languages.stemming import Stemmers
 from ...models.languages.words import find_words, fold
 from ...models.prompts import as_data
 from ...retrieve.library import Library
-from ...retrieve.ranking.words import asked_words, frequent_words
+from ...retrieve.ranking.words import asked_words
 from ...retrieve.search import Retriever
 from ...scan.documents.passes import work_on
 from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
