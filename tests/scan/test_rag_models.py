@@ -155,3 +155,10 @@ def test_no_reply_of_a_model_changes_the_text(reply, spelling):
     made = annotate(SHORT, annotator, spelling=spelling)
     assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(SHORT))
     assert annotate(made, annotator, spelling=spelling) == made
+
+
+def test_no_model_gets_a_comment():
+    annotator = CountingAnnotator()
+    annotate(SHORT.replace("\n\n", "\n\n<!-- ask Jane\n\nand Jim -->\n\n"), annotator)
+    assert annotator.calls
+    assert not any("Jane" in section.source or "Jim" in section.source for section in annotator.sections)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ...markdown.blocks import parse_attributes, split_heading
 from ...markdown.metadata.keys import digest
-from ...markdown.regions import DIV_OPEN, Regions, split_fences
+from ...markdown.regions import DIV_OPEN, Regions, split_fences, without_comments
 from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, sections, titles_path, traverse, traverse_post
 from ...markdown.visibility import KnitRules, is_hidden, types_of
 from ...models.annotators.annotator import AnnotatorSection
@@ -50,7 +50,7 @@ def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
 
 
 class SectionTexts:
-    """The texts of a document without metadata, RAG-only and skipped parts."""
+    """The texts of a document without metadata, comments, RAG-only and skipped parts."""
 
     def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
         self.node_texts: dict[int, str] = {}
@@ -71,7 +71,7 @@ class SectionTexts:
     def _add_text(self, node: TextNode, rules: KnitRules) -> int:
         """Add a text; return its number of words."""
         content = node.content
-        text = strip_divs(content, rules)
+        text = without_comments(strip_divs(content, rules))
         self.node_texts[id(node)] = text.strip("\n")
         words = self.words[id(node)] = count_words(text)
         return words if text is content else count_words(content)
