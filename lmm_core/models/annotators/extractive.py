@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from ...markdown.regions import split_fences, without_comments
+from ..languages.frequent import naming_words
 from ..languages.recognize import recognize_language
 from ..languages.stemming import language_code
 from ..languages.words import count_words, find_words
@@ -53,6 +54,8 @@ _NUMBERED = re.compile(r"\w+[\s\d.:]*")  # "Definition 2.1", in any language
 _NO_PROSE = re.compile(r"[ \t]{0,3}(?:[-*+][ \t]|[|>#~:<=\\ \t]|\d{1,3}[.)][ \t]|\(@|!\[|\[\^|\$\$|\{[{%])")
 _LIST_ITEM = re.compile(r"\n[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
 _HEADING = re.compile(r"^#.*", re.M)
+_LETTERS = re.compile(r"[^\W_]+")
+_VERBATIM = re.compile(r"<(pre|script|style|textarea)\b[^<>]*>.*?</\1>", re.I | re.S)
 _DIV = re.compile(r"^:{3,}[ \t]*(?P<opens>[^\s:][^\n]*)?$")
 _UNFIT = re.compile(rf"[{_LOST}\\@^{{}}|~$]|https?:|www\.|\]\(|\*\*|``|::|\w_\w|\bTODO\b")
 
@@ -70,19 +73,24 @@ def extract(section: AnnotatorSection) -> Annotation:
     """Return at most 12 questions and a summary of at most 400 characters."""
     if NO_ANSWERS & set(section.types):
         return Annotation()
-    own = section.text if section.lead is None else section.lead
+    own = _without_code(section.text if section.lead is None else section.lead)
     title = " ".join(extract_prose(section.titles[-1]).split()) if section.titles else ""
     opening, sentences = _telling_sentences(own, title)
-    questions = [title] if _asks(title) else []
-    terms = [
-        term
-        for term in _terms(own, opening, sentences, title, section.types)
-        if not (questions and _is_in(term, title))
-    ]
-    language = (language_code(section.language) or recognize_language(own)) if terms else ""
+    terms = list(_terms(own, opening, sentences, title, section.types))
+    asks = _asks(title)
+    language = (language_code(section.language) or recognize_language(own)) if terms or asks else ""
+    questions = [title] if asks and _names_subject(title, [*section.titles[:-1], own], language) else []
+    terms = [term for term in terms if naming_words(term, language) and not (questions and _is_in(term, title))]
     question = _QUESTIONS.get(language, "")
     questions += [question.format(term) for term in dict.fromkeys(terms) if question]
     return Annotation(questions[:MOST_QUESTIONS], _summary(opening, title))
+
+
+def _without_code(markdown: str) -> str:
+    """Return a text without comments, fenced code and verbatim HTML."""
+    text = without_comments(markdown.replace("\r\n", "\n"))
+    text = "".join("\n\n" if code else part for code, part in split_fences(text))[:MOST_CHARACTERS]
+    return _VERBATIM.sub("", text) if "</" in text else text
 
 
 # Questions
@@ -93,6 +101,19 @@ def _asks(title: str) -> bool:
     if leans(title.split()[-1].strip("?？؟").capitalize() if title else ""):
         return False
     return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
+
+
+def _names_subject(title: str, context: Sequence[str], language: str) -> bool:
+    """Return True if a title's question has a subject ("What comes next?" has none).
+
+    A subject is a word that is not frequent, and is capitalised, of a script without capitals, or in the context.
+    context: the titles above, and the text"""
+    naming = naming_words(title, language)
+    inside = title[len(title.split()[0]) :] if title[:1].isupper() else title  # any first word is capitalised
+    capitalised = {word.lower() for word in _LETTERS.findall(inside) if not word[0].islower()}
+    named = set(map(_beginning, naming))
+    has_name = any(word in capitalised or (word.isalpha() and word == word.upper()) for word in naming)
+    return has_name or any(not named.isdisjoint(map(_beginning, find_words(text))) for text in context)
 
 
 def _terms(text: str, opening: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
@@ -176,9 +197,7 @@ def _may_define(paragraph: str, subject: AbstractSet[str], opens: bool) -> bool:
 
 def _paragraphs(markdown: str) -> Iterator[str]:
     """Yield the paragraphs of prose, each up to a list in it."""
-    text = "".join("\n\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
-    text = without_comments(text[:MOST_CHARACTERS])
-    text = _HEADING.sub("", text) if "#" in text else text
+    text = _HEADING.sub("", markdown) if "#" in markdown else markdown
     for part in re.split(r"\n[ \t]*\n", _without_divs(text) if ":::" in text else text):
         paragraph = _LIST_ITEM.split(part.strip("\n"), maxsplit=1)[0]
         if paragraph.strip() and not _NO_PROSE.match(paragraph) and "\n---" not in paragraph:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from .stemming import LANGUAGES, further_stop_words, language_code, stop_words
-from .words import fold
+from .words import find_words, fold
 
 # Elided letters of French and Italian, removed by `find_words`
 _ELIDED = frozenset("cdjlmnst")
@@ -26,3 +26,10 @@ def language_of_words(words: Sequence[str], usual: str) -> str:
     counts = {code: len(folded & frequent_words(code)) for code in (usual, *LANGUAGES)}
     most = max(counts, key=lambda code: counts[code])
     return most if counts[most] >= counts[usual] + 2 else usual
+
+
+def naming_words(text: str, language: str) -> list[str]:
+    """Return the words of a title or term that may name a subject: those that are not frequent."""
+    words = find_words(text)
+    frequent = frequent_words(language_of_words(words, language))
+    return [word for word in words if fold(word) not in frequent]

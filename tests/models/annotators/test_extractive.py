@@ -61,10 +61,14 @@ def test_a_definition_is_asked_for(text, term):
     [
         "A *residual* is easy to compute.",
         "::: exercise\nA *residual* is a distance between a point and the line.\n:::",
+        "```\nprogram : expr EOF ;\n\nexpr\n  : expr operator expr\n  ;\n```",
+        "<pre>\n\nexpr\n  : expr operator expr\n\n</pre>",
+        f"Text.\n\n<!--\nA *residual* is {DISTANCE}\n\n```\n\nMean\n: The sum.\n-->\n\nText.",
+        f"This is {DISTANCE}",
     ],
 )
 def test_what_is_no_definition_is_not_asked_for(text):
-    assert asked(text, "Chapter") == []
+    assert asked(text, "Chapter of this book") == []
 
 
 def test_a_part_of_type_definition_defines_its_title_or_its_first_bold_words():
@@ -80,6 +84,21 @@ def test_a_part_of_type_definition_defines_its_title_or_its_first_bold_words():
 )
 def test_a_title_that_asks_is_a_question(title, is_question):
     assert asked(LONG, title)[:1] == ([title] if is_question else [])
+
+
+@pytest.mark.parametrize(
+    ("title", "language", "is_question"),
+    [
+        ("Wie geht es weiter?", "de", False),
+        ("Was muss das Programm erfüllen?", "de", True),  # a noun
+        ("What is left to do?", "en", False),
+        ("What can deep learning solve?", "en", True),  # named in a title above
+        ("What is a mean good for?", "en", True),  # named in the text
+    ],
+)
+def test_a_title_that_asks_without_a_subject_is_no_question(title, language, is_question):
+    annotation = said(LONG, ("Deep learning", title), language=language)
+    assert annotation.questions[:1] == ([title] if is_question else [])
 
 
 @pytest.mark.parametrize(
