@@ -19,6 +19,7 @@ from ..markdown.blocks import (
     TextBlock,
     blank,
     ends_blank,
+    is_text,
     serialize_blocks,
     source_line,
 )
@@ -69,7 +70,9 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
         logger.warning(message, line)
     if dangling:
         notes = [_with_readable_references(block, labels) for block in notes]
-    return _join(blocks, [block for block in notes if block.source], "".join(left_out_texts))
+    left_out_text = "".join(left_out_texts)
+    notes = without_orphaned_notes(notes, left_out_text, serialize_blocks(notes))
+    return _join(blocks, [block for block in notes if block.source], left_out_text)
 
 
 def _with_readable_references(block: Block, labels: Set[str]) -> Block:
@@ -220,6 +223,23 @@ _DEFINITION = (
     r"(?m)^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
     r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t]*\n)+(?:[ ]{4}|\t)[^\n]*)*"
 )
+
+
+def without_orphaned_notes(blocks: Sequence[Block], left_out_text: str, text: str) -> list[Block]:
+    """Return blocks without the footnotes that only the text left out refers to, and that are defined elsewhere."""
+    orphans = _note_labels(left_out_text) - _note_labels(text) - _note_labels(left_out_text, end=":")
+    if not orphans:
+        return [*blocks]
+
+    def blank_out(match: re.Match[str]) -> str:
+        return "\n" * match[0].count("\n") if match["label"].lower() in orphans else match[0]
+
+    texts = (re.sub(_DEFINITION, blank_out, block.source) if is_text(block) else block.source for block in blocks)
+    return [replace(block, source=text) for block, text in zip(blocks, texts, strict=True)]
+
+
+def _note_labels(text: str, end: str = "(?!:)") -> set[str]:
+    return set(re.findall(rf"\[(\^[^\]\s]+)\]{end}", text.lower())) if "[^" in text else set()
 
 
 def _needed_definitions(notes: list[Block], left_out_text: str) -> list[Block]:

@@ -22,7 +22,7 @@ def keys(count, form="key{}: value {}\n"):
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ("a: &a [" + "x, " * 999 + "x]\nb: &b [" + "*a, " * 9 + "*a]\nc: *b\n", "has an anchor itself"),
+        ("a: &a [" + "x, " * 999 + "x]\nb: &b [" + "*a, " * 9 + "*a]\nc: *b\n", "has an anchor of its own"),
         ("a: &a 1\n" + keys(21, "k{}: *a #{}\n"), "more than 20 aliases"),
         ("a: " + "[" * 500 + "]" * 500 + "\n", "nested more than 64 levels deep"),
         ("a: " + "1" * 100_000 + "\n", "Exceeds the limit"),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import assume, example, given
 
+from lmm_core.indexing.cutting.split import ChunkBlock, scan_split
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
@@ -161,6 +162,19 @@ def test_of_several_definitions_those_that_are_needed_stay():
     text = "See [x][b].\n\n---\ntype: topic\n---\n\n# B\n\nx [^1]\n\n[^1]: A note.\n\n[a]: http://a\n[b]: http://b\n"
     assert "[b]: http://b" in knitted(text)
     assert "note" not in knitted(text)
+
+
+def test_a_footnote_that_only_a_part_left_out_refers_to_goes_with_it():
+    exercise = "::: exercise\nWhy?[^s]\n:::\n\n"
+    note = "[^s]: The answer.\n\n    More.\n"
+    text = f"Text.[^t]\n\n{exercise}[^t]: Stays.\n{note}"
+    assert knitted(text).split() == ["Text.[^t]", "[^t]:", "Stays."]
+    assert "answer" not in str(chunks_of(text)) and "Stays" in str(chunks_of(text))
+    assert "answer" in knitted(f"Text.[^s]\n\n{exercise}{note}")
+
+
+def chunks_of(text):
+    return [block.source for block in scan_split(parse_markdown_text(text)) if isinstance(block, ChunkBlock)]
 
 
 # The rest is the writer's

@@ -42,6 +42,8 @@ from ...markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ...markdown.visibility import KnitRules, header_rules, in_notes, is_indexed, type_of_div
 from ...models.tokens import count_tokens
 from ...scan.annotations.sections import nearest_summary
+from ...scan.knit import without_orphaned_notes
+from ...scan.left_out import find_pieces
 from ...scan.rag_parts import Excerpt, extract_parts
 from ...settings.tables import SplitOpts
 from .pieces import Piece, add_frame, cut_text
@@ -115,19 +117,28 @@ def transform(
 ) -> Split:
     """Split a document's blocks into chunks and parent documents, and report unreadable metadata blocks.
 
-    Edits not yet accepted or rejected count with their old text. HTML comments are left out. The header may declare
-    further RAG-only divs.
+    Edits not yet accepted or rejected count with their old text. HTML comments are left out, and footnotes that only
+    RAG-only parts refer to. The header may declare further RAG-only divs.
     count: returns the number of tokens in a text; by default an estimate"""
     opts = opts or SplitOpts()
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
-    texts = extract_parts(_without_comments(restore_originals(blocks).blocks), opts.rules)
+    visible = _without_comments(_without_orphaned_notes(restore_originals(blocks).blocks, opts.rules))
+    texts = extract_parts(visible, opts.rules)
     documents = split_documents(texts, opts)
     chunks = split_chunks(texts, opts, len if opts.unit == "characters" else count or count_tokens)
     for block in chunks:
         if isinstance(block, ErrorBlock):
             logger.warning("this metadata block cannot be read, and is in no chunk", block.line)
     return Split(chunks, documents)
+
+
+def _without_orphaned_notes(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+    if not any("[^" in block.source for block in blocks):
+        return [*blocks]
+    parts = [part for part in find_pieces(blocks, rules) if not part.is_metadata]
+    texts = ("".join(part.text for part in parts if part.is_out == is_out) for is_out in (True, False))
+    return without_orphaned_notes(blocks, *texts)
 
 
 def _without_comments(blocks: Sequence[Block]) -> list[Block]:
