@@ -18,15 +18,21 @@ from ..models.languages.words import find_words
 from .passages import Material, Passage, Section
 
 _EMPHASIS = re.compile(r"(?=[*_])(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
+_ABBREVIATION = re.compile(r"\s\(([^\W_]*[A-Z][^\W_]*[A-Z][^\W_]*)\)")  # after a term: "*standard error* (SE)"
 _TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
 
 Texts = dict[str, str]  # by field name
 
 
 def emphasised(markdown: str) -> list[str]:
-    """Return the emphasised words of a text, and its definition-list terms."""
+    """Return the emphasised words of a text, each with the abbreviation after it, and its definition-list terms."""
     terms = _TERM.findall(markdown) if "\n:" in markdown else []
-    return [match[2] for match in _EMPHASIS.finditer(markdown)] + terms
+    words = list[str]()
+    for match in _EMPHASIS.finditer(markdown):
+        words.append(match[2])
+        if abbreviation := _ABBREVIATION.match(markdown, match.end()):
+            words.append(abbreviation[1])
+    return words + terms
 
 
 def texts_about(section: Section) -> Texts:

@@ -4,6 +4,7 @@ import pytest
 
 from lmm_core.indexing.statistics import emphasised
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
+from lmm_core.retrieve.ranking.words import asked_words
 from tests.retrieve.materials import material, rank
 
 NOTES = """# Spread
@@ -45,6 +46,26 @@ def test_a_term_is_found_where_it_is_introduced():
     first = next(one for one in MADE.passages.values() if "*variance*" in one.text)
     plain = next(one for one in without.material.passages.values() if "The variance is such" in one.text)
     assert INDEX.rank_spans("variance", [first])[0].score > without.rank_spans("variance", [plain])[0].score
+
+
+def test_an_abbreviation_is_found_where_it_is_introduced():
+    assert emphasised("A **finite automaton** (DFA) is *small* (in most cases).") == [
+        "finite automaton",
+        "DFA",
+        "small",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "subject"),
+    [
+        ("de", "wozu brauche ich eine symboltabelle", ["symboltabelle"]),
+        ("de", "weshalb debuggen", ["debuggen"]),
+        ("fr", "combien de données", ["données"]),
+    ],
+)
+def test_words_that_ask_name_no_subject(language, question, subject):
+    assert asked_words(question, language) == subject
 
 
 def test_an_exercise_comes_after_the_text_unless_it_is_asked_for():
