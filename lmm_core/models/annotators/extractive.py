@@ -55,7 +55,7 @@ _NO_PROSE = re.compile(r"[ \t]{0,3}(?:[-*+][ \t]|[|>#~:<=\\ \t]|\d{1,3}[.)][ \t]
 _LIST_ITEM = re.compile(r"\n[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
 _HEADING = re.compile(r"^#.*", re.M)
 _LETTERS = re.compile(r"[^\W_]+")
-_VERBATIM = re.compile(r"<(pre|script|style|textarea)\b[^<>]*>.*?</\1>", re.I | re.S)
+_VERBATIM = re.compile(r"^[ ]{0,3}<(pre|script|style|textarea)\b.*?(?:</\1>|\Z)", re.I | re.M | re.S)
 _DIV = re.compile(r"^:{3,}[ \t]*(?P<opens>[^\s:][^\n]*)?$")
 _UNFIT = re.compile(rf"[{_LOST}\\@^{{}}|~$]|https?:|www\.|\]\(|\*\*|``|::|\w_\w|\bTODO\b")
 
@@ -90,7 +90,7 @@ def _without_code(markdown: str) -> str:
     """Return a text without comments, fenced code and verbatim HTML."""
     text = without_comments(markdown.replace("\r\n", "\n"))
     text = "".join("\n\n" if code else part for code, part in split_fences(text))[:MOST_CHARACTERS]
-    return _VERBATIM.sub("", text) if "</" in text else text
+    return _VERBATIM.sub("", text) if "<" in text else text
 
 
 # Questions
