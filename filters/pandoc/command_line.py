@@ -56,7 +56,6 @@ def split_options(arguments: list[str]) -> Iterator[Option]:
 
 
 def _long_option(text: str, rest: list[str]) -> Option:
-    """Return an option, with its abbreviated name (`--meta`) in full."""
     name, equals, value = text.partition("=")
     if name not in _WITH_VALUE and name not in _FLAGS:
         matching = [option for option in (*_WITH_VALUE, *_FLAGS) if option.startswith(name)]
@@ -68,7 +67,6 @@ def _long_option(text: str, rest: list[str]) -> Option:
 
 
 def _short_options(text: str, rest: list[str]) -> Iterator[Option]:
-    """Yield the options in one argument: `-so` is `-s -o`."""
     while text:
         letter, text = text[0], text[1:]
         if letter in _SHORT:
@@ -83,7 +81,6 @@ def find_defaults(name: str, folder: Path, data_dir: str | None) -> Path | None:
     """Return the path of a defaults file, or None if there is none of this name.
 
     folder: pandoc's working folder
-    data_dir: value of `--data-dir`, if given
     """
     places = [folder, *([folder / data_dir / "defaults"] if data_dir else [])]
     places += [place / "defaults" for place in _data_folders()]
@@ -103,7 +100,6 @@ def read_defaults(path: Path) -> dict[str, Any] | None:
 
 
 def _expand(text: str, path: Path) -> str:
-    """Return a text with environment variables (`${NAME}`) replaced; `${.}` is the file's folder."""
     values = {".": str(path.parent), **os.environ}
     return re.sub(r"\$\{([.\w]+)\}", lambda variable: values.get(variable[1], variable[0]), text)
 

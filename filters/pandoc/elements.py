@@ -49,7 +49,7 @@ def attributes_of(element: pf.Element) -> Attributes:
 
 
 def find_containers(element: pf.Element) -> Iterator[pf.Element]:
-    """Yield the elements nearest below one (or the element itself) that contain blocks."""
+    """Yield the nearest elements (or the element itself) that contain blocks."""
     stack = [element]
     while stack:
         node = stack.pop()
@@ -78,7 +78,7 @@ def find_elements(element: pf.Element) -> Iterator[pf.Element]:
 
 
 def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
-    """Return the metadata that an element is, an error block if it is malformed, or None for other elements."""
+    """Return an element's metadata, an error block if it is malformed, or None for other elements."""
     if isinstance(element, pf.RawBlock):
         return make_block(element.text, "div") if element.format == RAW else _in_comment(element)
     if not is_metadata(element):
@@ -124,7 +124,7 @@ def strip_metadata(holder: pf.Element) -> None:
 
 
 def mark_metadata(doc: pf.Doc) -> None:
-    """Replace metadata by raw blocks, by which it reaches a later filter."""
+    """Replace metadata by raw blocks for a later filter."""
     pf.elements.RAW_FORMATS.add(RAW)
     blocks = [(element, metadata_of(element)) for element in doc.content]
     doc.content = [
@@ -148,7 +148,7 @@ def to_markdown(ast: Json, executable: str, *options: str) -> str:
 
 
 def markdown_of_each(ast: Json, executable: str) -> list[str]:
-    """Return the markdown of each top-level element, or empty texts if one contains the mark that separates them."""
+    """Return the markdown of each top-level element, or empty texts if one contains the separating mark."""
     mark = {"t": "RawBlock", "c": ["markdown", _MARK]}
     marked = [block for element in ast["blocks"] for block in (mark, element)]
     text = to_markdown({**ast, "blocks": marked, "meta": {}}, executable)
@@ -167,9 +167,7 @@ def _block_of(element: pf.Element, text: str) -> Block:
 
 @dataclass(frozen=True)
 class Elements:
-    """The top-level elements of a document, and their blocks.
-
-    of_block: element by the `id` of its block"""
+    """The top-level elements of a document, and their blocks. of_block: element by the `id` of its block"""
 
     doc: pf.Doc
     blocks: list[Block] = field(default_factory=list)
@@ -177,9 +175,7 @@ class Elements:
 
     @classmethod
     def read(cls, doc: pf.Doc, texts: Sequence[str]) -> Elements:
-        """Return a document's elements with their blocks.
-
-        texts: markdown of each element"""
+        """Return a document's elements with their blocks, from the markdown of each element."""
         elements = cls(doc)
         for element, text in zip(doc.content, texts, strict=True):
             block = _block_of(element, text)
@@ -188,7 +184,7 @@ class Elements:
         return elements
 
     def write(self, blocks: Sequence[Block]) -> list[Json]:
-        """Return Pandoc's JSON for blocks, of which some may be new, changed or missing."""
+        """Return Pandoc's JSON for blocks, some perhaps new, changed or missing."""
         pieces: list[Json] = []
         for block in blocks:
             element = self.of_block.get(id(block))

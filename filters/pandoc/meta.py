@@ -87,11 +87,7 @@ class FilterOptions:
 
 
 def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> FilterOptions:
-    """Return a filter's options.
-
-    meta: the document's metadata
-    by_person: options given by the caller (see `PandocRun.lmm_options`)
-    """
+    """Return a filter's options, from the document's metadata and the caller (see `PandocRun.lmm_options`)."""
     options = plain_options(meta)
     values = {name: value for name, value in options.items() if name in BY_DOCUMENT}
     values |= {name: value for name, value in by_person.items() if name in BY_PERSON}

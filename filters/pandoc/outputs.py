@@ -38,7 +38,6 @@ def refuse_overwriting(call: FilterCall) -> None:
 
 
 def _refuse_losing_text(run: PandocRun) -> None:
-    """Raise FilterError if pandoc would not write the same text over its input."""
     if any(filter_name(name) == "lmm-knit" for name in run.filters):
         raise FilterError(
             f"Refused: lmm-knit takes out exercises, questions and annotations, and pandoc would write the rest "
@@ -67,7 +66,7 @@ def refuse_another_text(output: Path, text: str) -> None:
 
 
 def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
-    """Return the bytes that pandoc writes for a text: with a final newline, and line ends as --eol says."""
+    """Return the bytes that pandoc writes for a text, with a final newline and line ends by --eol."""
     text = text if text.endswith("\n") else text + "\n"
     eol = run.value("eol")
     crlf = eol == "crlf" or (os.name == "nt" and eol != "lf")
@@ -75,9 +74,8 @@ def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
 
 
 def put_output_aside(call: FilterCall, text: str | None) -> None:
-    """Save the output's old and new text, so that `lmm recover` can restore it if pandoc is killed.
+    """Save the output's old and new text (None if unknown), so that `lmm recover` can restore it if pandoc is killed.
 
-    text: what pandoc is about to write, or None if unknown
     Raise RecoveryError if the output is an input and cannot be saved; other outputs are left unsaved then.
     """
     run, output = call.run, call.run.output

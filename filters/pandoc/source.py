@@ -22,9 +22,7 @@ from .run import PandocRun, base_format
 
 @dataclass(frozen=True)
 class Source:
-    """The text of files, joined by blank lines as pandoc does.
-
-    starts: line of the text on which each file begins"""
+    """The text of files, joined by blank lines as pandoc does. starts: line of the text on which each file begins"""
 
     text: str
     files: Sequence[MarkdownFile]
@@ -56,7 +54,7 @@ class Source:
 
 
 def _display_path(path: Path) -> str:
-    """Return a path relative to Quarto's project, since Quarto runs pandoc in the page's folder, or to this folder."""
+    """Return a path relative to Quarto's project, in whose folders pandoc runs, or to this folder."""
     for folder in (Path(os.environ.get("QUARTO_PROJECT_DIR", ".")).absolute(), Path.cwd()):
         if path.absolute().is_relative_to(folder):
             return os.path.relpath(path, folder)
@@ -75,7 +73,7 @@ def left_source(call: FilterCall, ast: dict[str, Any]) -> Source | None:
 
 
 def input_source(call: FilterCall) -> Source | None:
-    """Return the text of the input files, or None if it is not known which these are.
+    """Return the text of the input files, or None if unknown.
 
     Raise FilterError if the file that `lmm-source` names does not exist. Raise OSError and MarkdownError.
     """
@@ -123,7 +121,7 @@ def needs_text(call: FilterCall) -> bool:
 
 
 def _is_direct(call: FilterCall) -> bool:
-    """Return True if pandoc certainly read its elements from the files, and no other filter changed them."""
+    """Return True if pandoc certainly read its elements from the files, unchanged by other filters."""
     is_known = call.run.files is not None and not call.run.defaults and not call.options.source
     return is_known and not call.may_follow_foreign
 

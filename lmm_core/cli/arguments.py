@@ -65,7 +65,7 @@ class Writing:
 
 
 def writing_options(command: Command) -> Command:
-    """Add the arguments of a command that writes into documents, which it gets as `Writing`."""
+    """Add the arguments of a command that gets them as `Writing`."""
 
     @wraps(command)
     def call(
@@ -99,7 +99,7 @@ class Asking:
 
 
 def asking_options(command: Command) -> Command:
-    """Add the options of a command that calls a model, which it gets as `Asking`."""
+    """Add the options of a command that gets them as `Asking`."""
 
     @wraps(command)
     def call(model: str, jobs: int | None, quiet: bool, **others: Any) -> None:
@@ -140,7 +140,7 @@ def find_documents(
 ) -> list[Path]:
     """Return the documents among paths, and in folders among them; see `DocumentFinder`.
 
-    logger: told about skipped files, or if there are no documents; None to report nothing
+    logger: gets reports of skipped files and missing documents; None for no reports
     Raise UsageError for a missing path, a file that is not a document, or unreadable settings."""
     from ..settings.quarto_inputs import DocumentFinder
 

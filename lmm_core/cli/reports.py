@@ -84,9 +84,7 @@ def print_json(value: Any) -> None:
 
 
 def cost(models: Models | None, began: float) -> str:
-    """Return the requests to models, and the time, for the last line of a command; "" if there were none.
-
-    began: when the command started, by `time.monotonic()`"""
+    """Return requests to models, and the time since `began` (monotonic), for a command's last line, or ""."""
     usage = models.usage if models else None
     if usage is None or not (usage.requests or usage.cached):
         return ""
@@ -152,9 +150,8 @@ _STYLES = {"+++ ": "bold green", "--- ": "bold red", "+": "green", "-": "red", "
 
 
 def print_diff(name: str, before: str | None, after: str | None) -> None:
-    """Print the change of a text as a unified diff, on a terminal with colours and with invisible characters escaped.
-
-    before, after: None for a missing file"""
+    """Print a text's change (None: a missing file) as a unified diff, on a terminal in colour and with invisible
+    characters escaped."""
     on_terminal = sys.stdout.isatty()
     for line in diff_lines(name, before, after):
         if on_terminal:
@@ -175,7 +172,7 @@ def diff_lines(name: str, before: str | None, after: str | None) -> Iterator[str
 
 
 def _lines(text: str) -> list[str]:
-    """Return lines without ends, but mark a last line without line feed, so that it shows as a difference."""
+    """Return lines without ends, but mark a last one without line feed, so that it shows as a difference."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n"]
 

@@ -1,4 +1,4 @@
-"""Build the table of contents of a course, and the frame of its pages without Quarto: header, footer and navigation."""
+"""Build the table of contents of a course, and the frame of its pages without Quarto."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def read_contents(documents: Sequence[Path], project: Project, folder: Path, is_
     """Return the table of contents, with a part for each folder below the course's.
 
     documents: in a book, in the order of its chapters; otherwise they are sorted (see `reading_key`)
-    folder: of the course
     Raise OSError, MarkdownError and QuartoError."""
     paths = list(documents) if is_book else sorted(documents, key=lambda path: reading_key(path.as_posix()))
     paths.sort(key=lambda path: path != folder / path.name or path.stem != _FIRST)  # the first page comes first
@@ -67,10 +66,7 @@ def site_words(language: str) -> Mapping[str, str]:
 
 
 def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], language: str) -> dict[str, str]:
-    """Return a page's template variables as HTML.
-
-    language: of the site
-    A generated home page has no source: it shows the table of contents as its text."""
+    """Return a page's template variables as HTML; a generated home page shows the table of contents as its text."""
     title, words = site.title, site_words(language)
     up = "../" * entry.page.count("/")
     pages = contents_list(contents, up, entry.page)
@@ -90,10 +86,10 @@ def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], languag
 
 
 def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
-    """Return the table of contents as links.
+    """Return the table of contents as links from the current page.
 
-    up: path from the current page to the site's root ("../")
-    current: address of the current page"""
+    up: path to the site's root ("../")
+    current: the page's address"""
     lines = []
     for entry in contents:
         title = html.escape(entry.title)
@@ -105,7 +101,6 @@ def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
 
 
 def _previous_and_next(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
-    """Return links to the pages before and after a page."""
     if entry not in pages:
         return ""
     at, links = pages.index(entry), []

@@ -38,8 +38,7 @@ class Course:
     workshop: where the site is built before it replaces the published one
     settings: of `_quarto.yml`, or {}
     annotate: annotate all documents, whatever `_quarto.yml` says
-    use_quarto: render a Quarto project with Quarto if that is installed
-    progress: counts rendered pages"""
+    use_quarto: render a Quarto project with Quarto if that is installed"""
 
     folder: Path
     workshop: Workshop
@@ -63,8 +62,7 @@ class Course:
 class StepResult:
     """The result of a step.
 
-    summary: what it did, or why it was skipped; "" if it failed
-    reports: its messages"""
+    summary: what it did, or why it was skipped; "" if it failed"""
 
     step: str
     ok: bool
@@ -75,7 +73,7 @@ class StepResult:
 
 
 class _Skipped(str):
-    """A step's summary that says why there was nothing to do."""
+    """The reason why a step had nothing to do."""
 
     __slots__ = ()
 
@@ -157,7 +155,7 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 
 
 def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
-    """Return a message if cells of a Quarto project would not be run because Quarto is not installed."""
+    """Return a message if cells would not be run because Quarto is not installed."""
     if not course.use_quarto or not project_file(course.folder):
         return []
     count = sum(count_cells(page.file) for page in pages)
@@ -245,9 +243,8 @@ STEPS: dict[str, Callable[[Course], str]] = {
 def run_steps(
     course: Course, steps: Sequence[str], tell: Callable[[str], None] = lambda name: None
 ) -> Iterator[StepResult]:
-    """Run steps, and yield the result of each until one fails.
+    """Run steps in the order of `STEPS`, and yield the result of each until one fails.
 
-    steps: their names; they run in the order of `STEPS`
     tell: called with the name of each step before it runs"""
     for name, step in STEPS.items():
         if name in steps:
@@ -291,7 +288,7 @@ class _CourseLogger(ListLogger):
             self._course.logger.report(report)
 
     def say_warnings(self) -> None:
-        """Pass on the first warning of each kind, with the number of others, which differ in subject or numbers."""
+        """Pass on the first warning of each kind, with the number of others."""
         kinds: dict[str, list[Report]] = {}
         for report in self.reports:
             if report.level == "warning":

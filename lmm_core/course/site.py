@@ -50,7 +50,6 @@ class PageJob:
     """A page to render.
 
     name: path in the site
-    title: of the browser's window
     frame: variables of the template"""
 
     name: str
@@ -64,7 +63,7 @@ class RenderedPage:
     """A rendered page.
 
     messages: pandoc's warnings
-    problem: why there is no HTML; empty if there is"""
+    problem: why there is no HTML, or "" if there is"""
 
     name: str
     html: str = ""
@@ -161,8 +160,6 @@ class SiteLinks:
     """The links of a site, and the files that they lead to.
 
     sources: document of each page
-    folder: of the course
-    output: folder of the site
     own: files of the site that are not in the course"""
 
     sources: Mapping[str, Path]
@@ -195,9 +192,7 @@ class SiteLinks:
         element.inner_html = html.escape(words or name, quote=False)
 
     def _mended(self, link: str, page: str, logger: LoggerBase) -> str:
-        """Return a link as it should be in the site, and copy the file that it leads to.
-
-        A link to a document becomes one to its page, and `/figures/a.png` a relative link."""
+        """Return a link adapted to the site (`/figures/a.png` becomes relative), and copy the file that it leads to."""
         parts = urlsplit(link)
         name = unquote(parts.path)
         source = self.sources.get(page)
@@ -217,7 +212,7 @@ class SiteLinks:
         return place in self.sources or place in self.own
 
     def _copy(self, path: Path) -> str:
-        """Copy a linked file to the site, unless it is outside the course, hidden or a document. Return why not."""
+        """Copy a linked file, unless it is outside the course, hidden or a document. Return why not."""
         if not path.is_file():
             is_missing = not path.is_dir() and path.is_relative_to(self.folder)
             return "there is no such file in the course" if is_missing else ""
@@ -315,7 +310,6 @@ def _read_texts(contents: Sequence[Entry], project: Project, logger: LoggerBase)
 
 
 def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folder: Path, logger: LoggerBase) -> None:
-    """Log pandoc's warnings. Raise RenderError with a line for each page that failed."""
     names = {name: str(source.relative_to(folder)) for name, source in sources.items()}
     if failed := [f"{names.get(page.name, page.name)}: {page.problem}" for page in rendered if page.problem]:
         raise RenderError("\n".join(failed))
@@ -329,9 +323,7 @@ _FORMULA = re.compile(r"Could not convert TeX math (.*), rendering as TeX:\n.*?\
 
 
 def _describe_warning(message: str, source: Path | None) -> tuple[str, int]:
-    """Return a warning of pandoc and a line of the source, or 0 if that is unknown.
-
-    A warning about a formula is shortened to one line, and its place is looked up."""
+    """Return a warning and its line (0 if unknown); one about a formula is shortened."""
     warning = _FORMULA.match(message)
     if warning is None or source is None:
         return message, 0
@@ -341,7 +333,7 @@ def _describe_warning(message: str, source: Path | None) -> tuple[str, int]:
 
 
 def _line_of(source: Path | None, *texts: str) -> int:
-    """Return the line of a page's source with the first of these texts that it contains, or 0."""
+    """Return the line of the first of these texts that a source contains, or 0."""
     content = source.read_text("utf-8", "replace") if source else ""
     at = next((at for text in texts if (at := content.find(text)) >= 0), None)
     return 0 if at is None else content.count("\n", 0, at) + 1

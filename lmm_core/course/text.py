@@ -31,10 +31,9 @@ _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 class PageSource:
     """Pandoc's input for a page.
 
-    text: markdown with its header
     works: bibliography files
-    style: file of a citation style, or \"\"
-    is_left_out: True if its text is left out of the notes as a whole"""
+    style: file of a citation style, or ""
+    is_left_out: True if the whole text is left out of the notes"""
 
     text: str
     language: str
@@ -47,8 +46,8 @@ def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSo
     """Return a page's published text.
 
     project: with its `_quarto.yml`, and the language of pages that are in no clear one
-    Raise RenderError for an unreadable metadata block, which may say what to leave out. Raise OSError, MarkdownError
-    and QuartoError."""
+    Raise RenderError for an unreadable metadata block, which may say what to leave out, OSError, MarkdownError and
+    QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
     text = _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
     blocks = parse_markdown_text(text)
@@ -107,16 +106,14 @@ def _named_files(path: Path, header: Mapping[str, Any], project: Project) -> tup
 
 
 def count_cells(file: MarkdownFile) -> int:
-    """Return the number of code cells that Quarto would run in a document."""
+    """Return the number of a document's code cells that Quarto would run."""
     if file.path.suffix.lower() not in WITH_CELLS or is_notebook(file.path):
         return 0
     return sum(is_code and _CELL.match(piece) is not None for is_code, piece in split_fences(file.text))
 
 
 def _with_included(text: str, path: Path, folder: Path, including: tuple[Path, ...]) -> str:
-    """Return a text with its includes replaced by the files' texts.
-
-    including: the files that include this one, to prevent cycles"""
+    """Return a text with its includes replaced. including: files that include this one, to prevent cycles"""
 
     def included(match: re.Match[str]) -> str:
         file = named_in(match[0], path, folder)[0]
@@ -129,5 +126,4 @@ def _with_included(text: str, path: Path, folder: Path, including: tuple[Path, .
 
 
 def _plain_cells(source: str) -> str:
-    """Return a text with its cells as plain code blocks, since pandoc knows no cells."""
     return "".join(_CELL.sub(r"\1\2", piece) if is_code else piece for is_code, piece in split_fences(source))

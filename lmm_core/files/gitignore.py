@@ -18,7 +18,7 @@ _BACKSLASH = re.compile(r"\\\w")  # before other signs, such as `#` or a blank, 
 class Rules:
     """The patterns of a .gitignore.
 
-    patterns: the last first, each with True if it ignores, and False if it is negated
+    patterns: the last first, each with False if it is negated
     base: length of the path from the root to the file's folder
     above: path from the file's folder to the root, if that is inside the folder
     """
@@ -28,9 +28,7 @@ class Rules:
     above: str = ""
 
     def verdict(self, path: str) -> bool | None:
-        """Return True if the last pattern that matches a path ignores it, and None if none matches.
-
-        The path of a folder ends with `/`."""
+        """Return True if the last pattern that matches a path (`folder/`) ignores it, and None if none matches."""
         path = self.above + path[self.base :]
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
 
@@ -50,9 +48,7 @@ class Ignored:
     extra: Rules = _NO_RULES
 
     def below(self, folder: str, rel: str) -> Ignored:
-        """Return the rules that apply in a subfolder, with those of its .gitignore. Raise OSError.
-
-        rel: path of the subfolder from the root"""
+        """Return the rules for the subfolder at `rel` from the root, with those of its .gitignore. Raise OSError."""
         lines = rules_of(folder)
         return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
 
@@ -102,14 +98,14 @@ def _ends(path: str) -> list[str]:
 
 
 def _composed(text: str) -> str:
-    """Return a text in Unicode's composed form (NFC), since systems write names of files in different forms."""
+    """Return a text in Unicode's form NFC, since systems write names of files in different forms."""
     return unicodedata.normalize("NFC", text)
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return what is wrong with a pattern, or "".
+    """Return a problem with a pattern, or "".
 
-    The number of wildcards is limited, since the time for matching grows exponentially with it."""
+    Wildcards are limited, since the time for matching grows exponentially with them."""
     names = pattern.lstrip("!").rstrip().split("/")
     if ".." in names or names[0] == "~" or _DRIVE.match(names[0]):
         return f"{pattern!r:.60} leads out of the project: patterns are for files inside it"
@@ -163,7 +159,7 @@ _NAMED_CLASS = re.compile(r"\[:(" + "|".join(_CLASSES) + r"):\]")
 
 
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """Return the pattern of a line, and whether it ignores, or None.
+    """Return a line's pattern, and whether it ignores, or None.
 
     In pathspec, unlike in git, `!docs/` would restore an ignored `docs/build`.
     """

@@ -1,7 +1,7 @@
-"""Create and remove this program's own folders, which have a sentinel file. No other folder is ever removed.
+"""Create and remove this program's own folders, which have a sentinel file.
 
 `FOLDER/.lmm-folder` contains the line `lmm-folder 1 KIND`. It is written first and removed last. Since it can be forged
-in a clone, a folder with other files than ours is not removed either.
+in a clone, a folder with other files than ours is never removed.
 """
 
 from __future__ import annotations
@@ -192,14 +192,13 @@ def _refusal(folder: Path, mark: bytes | None) -> str:
 
 
 def _holds(folder: Path, place: str) -> bool:
-    """Return True if a folder contains a place, or is it. Links are followed."""
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
 def remove_marked(folder: Path, kind: str) -> None:
     """Remove a folder of ours, if it exists; its sentinel file goes last.
 
-    Raise OSError, and FolderError (before any removal) if the folder is not ours, is a link, or contains foreign
+    Raise OSError, and FolderError (before any removal) for a folder that is not ours, is a link, or contains foreign
     files, a project, the working or home folder.
     """
     if not os.path.lexists(folder):

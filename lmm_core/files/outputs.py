@@ -42,7 +42,7 @@ def check_output(
     endings: allowed suffixes; if empty, all are
     within: folder out of which no link may lead
     may_replace: allow replacing any other file
-    text_follows: do not check the replaced file yet, since `check_replaced` will be called with the text
+    text_follows: leave the check of the replaced file to `check_replaced`, once the text is there
     """
     if is_stream(output):
         return
@@ -97,10 +97,9 @@ def write_output(output: Path, data: bytes) -> None:
 
 
 def remember_output(output: Path, data: bytes) -> None:
-    """Record the content of an output, so that a later run may replace it.
+    """Record the content of an output, if possible, so that a later run may replace it.
 
-    The record is in the user's cache, since one in the project could be forged. It is left out if it cannot be
-    written."""
+    The record is in the user's cache, since one in the project could be forged."""
     if is_stream(output):
         return
     record = _record(output)

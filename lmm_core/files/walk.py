@@ -70,10 +70,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file or folder (`doc_path` ends with `/`) left out unexpectedly.
-
-    torn: its index entry is still valid
-    """
+    """A file or folder (`doc_path` ends with `/`) left out unexpectedly. torn: its index entry is still valid"""
 
     doc_path: str
     reason: str
@@ -179,7 +176,7 @@ def _only_linked(links: list[Link], documents: list[Path]) -> Iterator[Path]:
 
 
 def reading_key(path: str) -> list[tuple[bool, bool, str]]:
-    """Return the key to sort paths by: files before folders, and the first page (`index.md`) before others."""
+    """Return a sort key: files before folders, and the first page (`index.md`) before others."""
     *folders, name = path.split("/")
     return [*((True, True, folder) for folder in folders), (False, name.rpartition(".")[0] != "index", name)]
 

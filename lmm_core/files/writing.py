@@ -1,6 +1,6 @@
 """Replace files atomically.
 
-A temporary file is locked while it is written. Without a lock it was left behind by a killed run, and may be removed.
+A temporary file is locked while it is written; an unlocked one was left behind by a killed run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file atomically: write a temporary file, sync it, rename it.
+    """Replace a file atomically: write a temporary file, sync it, rename it. Raise OSError.
 
     Streams are written directly. Permissions and links stay.
     check: called just before the file is replaced; if it raises, the old file stays
-    Raise OSError.
     """
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
@@ -53,7 +52,7 @@ def is_stream(path: Path) -> bool:
 
 
 def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file as `write_file` does, but replace a link itself instead of the file that it names."""
+    """Replace a file as `write_file` does, or a link itself."""
     remove_leftovers(target)
     handle, name = _create_beside(target)
     with os.fdopen(handle, "wb") as file:
@@ -75,7 +74,7 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
-    """Create and lock a temporary file, and return its handle and name. Raise OSError."""
+    """Create and lock a temporary file, and return its handle and name."""
     while True:
         name = str(target.with_name(f".{target.name[:40]}.lmm-{os.urandom(8).hex()}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
@@ -108,7 +107,7 @@ def _copy_mode(target: Path, name: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder's entries to disk, where the system can do that."""
+    """Sync a folder's entries to disk, where possible."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -213,7 +212,7 @@ def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Create a folder and its missing parents, and return the created folders, the outermost first. Raise OSError."""
+    """Create a folder and its missing parents, and return those created, the outermost first. Raise OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     for path in missing:
         path.mkdir()

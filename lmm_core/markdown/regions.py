@@ -70,7 +70,6 @@ def without_code(text: str) -> str:
 
 
 def _code_ends(text: str) -> dict[int, int]:
-    """Return the start and end of the code that each run of backticks would open."""
     ends: dict[int, int] = {}
     closing: dict[int, int] = {}  # end of the next run, by length
     for ticks in reversed([*_TICKS.finditer(text)]):

@@ -71,7 +71,7 @@ def edit_block(
 
 
 def with_body(block: MetadataBlock, body: str) -> MetadataBlock:
-    """Return a block with another YAML body. A comment becomes a div if the body has more `--` than before."""
+    """Return a block with another body. A comment becomes a div if the body has more `--` than before."""
     if block.spelling == "comment" and body.count(CLOSED) > block.body.count(CLOSED):
         return _respell(block, body, "div")
     head, tail = block.source[: block.start], block.source[block.end :]
@@ -165,7 +165,6 @@ def _respell(block: MetadataBlock, body: str, to: Spelling) -> MetadataBlock:
 
 
 def _remark(block: MetadataBlock) -> str | None:
-    """Return the comment behind the `---` of a native block, or None."""
     match = _REMARK.match(block.source.lstrip(BOM + " \t\r\n"))
     return match[1] if match and block.spelling == "native" else None
 
@@ -194,8 +193,6 @@ def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
 
 
 class _Places:
-    """The original positions of blocks."""
-
     def __init__(self, before: Sequence[Block]) -> None:
         self._by_id = {id(block): at for at, block in enumerate(before)}
         metadata = ((at, block) for at, block in enumerate(before) if isinstance(block, MetadataBlock))
@@ -208,7 +205,6 @@ class _Places:
         return self._by_line.get((block.line, _opening(block)))
 
     def need_blank(self, previous: Block, block: Block) -> bool:
-        """Return True if two blocks need a blank line between them."""
         if not previous.source.endswith("\n"):  # formerly the last block
             return True
         if isinstance(previous, MetadataBlock) and self.place(previous) is None:
@@ -273,7 +269,6 @@ def take_out(
 
 
 def _join(blocks: list[Block], before: str | None, block: Block | None) -> None:
-    """Append a block; `before` replaces the source before it."""
     if before is not None and blocks:
         blocks[-1] = replace(blocks[-1], source=before) if before != blocks[-1].source else blocks[-1]
     elif before:
@@ -282,7 +277,6 @@ def _join(blocks: list[Block], before: str | None, block: Block | None) -> None:
 
 
 def _left_before(before: str, going: Sequence[MetadataBlock], following: Block | None) -> str | None:
-    """Return the text before removed blocks, or None if they have to stay."""
     for block in going:
         before += block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
         closing = block.source[block.end :].rstrip(" \t\r\n")
@@ -294,7 +288,7 @@ def _left_before(before: str, going: Sequence[MetadataBlock], following: Block |
 
 
 def is_parsed_alike(before: str, following: Block) -> bool:
-    """Return True if a block is still parsed as a block of its type when it follows a text."""
+    """Return True if a block that follows a text is still parsed as its type."""
     at = 0
     for block in parse_markdown_text(before + following.source):
         if at == len(before) or blank(before.removeprefix(BOM)):

@@ -1,7 +1,7 @@
 """Rules for who may see a part: readers of the notes, students who ask, or nobody.
 
-Knitting, leak check, `lmm scan`, index, answers and ask box all use these functions. Three keys decide, in this order:
-`knit` (in the notes or not), `type` (in the notes if kept; students have to ask for it), `skip` (not in the index).
+All packages use these functions. Three keys decide, in this order: `knit` (in the notes or not), `type` (in the
+notes if kept; students have to ask for it), `skip` (not in the index).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Properties(Protocol):
 def in_notes(properties: Properties, rules: KnitRules, is_header: bool = False) -> bool | None:
     """Return whether a part is in the notes, or None if its metadata leaves that open.
 
-    In a header, `type` is ignored, since other programs use it there."""
+    A header's `type` is ignored, since other programs use it there."""
     if isinstance(knit := properties.get("knit"), bool):
         return knit
     types = [] if is_header else types_of(properties.get("type"))
@@ -134,10 +134,7 @@ def is_apart(properties: Properties) -> bool | None:
 
 
 def div_properties(attributes: Attributes, rules: KnitRules) -> dict[str, Any]:
-    """Return a div's classes and attributes as metadata.
-
-    Its attribute `type` counts only for a type in the rules, or beside the class `rag-only`.
-    """
+    """Return a div's classes and attributes as metadata; `type` counts only if in the rules, or beside `rag-only`."""
     pairs = attributes.pairs
     properties: dict[str, Any] = {key: _TRUTH.get(pairs[key].lower(), pairs[key]) for key in DECIDING if key in pairs}
     classes = [name for name in attributes.classes if name in rules.div_types]
@@ -163,7 +160,7 @@ def part_properties(part: Part, rules: KnitRules) -> Properties:
 def may_be_quoted(types: Sequence[str], requested: str = "") -> bool:
     """Return True if an answer may quote a passage of these types.
 
-    requested: the type asked for; without one, untyped passages and definitions may be quoted
+    requested: type asked for; without one, untyped passages and definitions may be quoted
     """
     return requested in types if requested else not types or types[0] == DEFINITION
 

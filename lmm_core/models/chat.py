@@ -37,10 +37,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A chat message.
-
-    calls: tool calls of an assistant's message
-    answers: the call id that a tool's message answers"""
+    """A chat message; `calls` are an assistant's tool calls, `answers` the call id that a tool's message answers."""
 
     role: Role
     content: str
@@ -178,8 +175,8 @@ class Asker(CacheUser):
     def _key(self, request: Request) -> bytes:
         """Return a cache key of server, model, request and parameters.
 
-        The server counts because a `config.toml` may replace it under the same name. The limit of a reply does not,
-        because cut-off replies are not cached."""
+        A `config.toml` may replace the server under the same name. The limit of a reply does not count: cut-off replies
+        are not cached."""
         if not self.cache:
             return b""
         messages = [

@@ -34,7 +34,7 @@ EXTRA_PARAMETERS = frozenset({
 class ModelSource:
     """A server of models: `[sources.NAME]`.
 
-    file: the `config.toml` that sets the server or the variable, or "" if neither is set in a file
+    file: the `config.toml` that sets the server or the variable, else ""
     server_file: the same for the server alone"""
 
     name: str
@@ -63,7 +63,6 @@ class ModelSource:
 
     @property
     def _advice(self) -> str:
-        """Return how to use a server without https in a trusted network."""
         variable = f"LMM_SOURCES__{self.name.upper()}__"
         return (
             f"; if you trust the network, name the server in the environment ({variable}BASE_URL={self.base_url} and "
@@ -79,9 +78,7 @@ class ModelSource:
 
     @property
     def detour(self) -> str:
-        """Return a warning if a file replaces the server of one of our sources, or "".
-
-        Show it before anything is sent."""
+        """Return a warning, to be shown before sending, if a file replaces the server of one of our sources, or ""."""
         own, actual = SOURCES.get(self.name), server_of(self.base_url)
         if own is None or not self.server_file or self.local or actual == server_of(own.base_url):
             return ""
@@ -125,7 +122,6 @@ def known_sources(configured: Mapping[str, ModelSource] | None = None) -> dict[s
 
 
 def _own_hosts(variable: str) -> set[str]:
-    """Return the hosts of our sources that use a variable."""
     return {address_of(own.base_url).host for own in SOURCES.values() if own.key_variable == variable}
 
 

@@ -1,7 +1,7 @@
 """Validate replies before they are written or shown.
 
 Faults are parts of the prompt, marks of a chat template, repetitions, missing keys, empty texts and labels. In doubt a
-reply passes, since a good reply that is refused is lost.
+reply passes.
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ _SHOWN = 60  # characters of a repetition in a message
 
 
 def repeated_in(text: str, request: str = "") -> str:
-    """Return the words that a text repeats over and over, or "".
-
-    request: text whose own repetitions do not count"""
+    """Return the words that a text repeats over and over, or "". Repetitions in `request` do not count."""
     words = _words(text)
     last: dict[tuple[str, ...], int] = {}  # last position of the words before a place
     lettered = [0, *accumulate(not word.isdigit() for word in words)]  # words before a place, without numbers
@@ -161,9 +159,7 @@ def without_labels(texts: Sequence[str]) -> list[str]:
 
 
 def _question_fault(question: str, source: str) -> str:
-    """Return what is wrong with a question, or "".
-
-    source: text of the section"""
+    """Return the fault of a question, or "". source: text of the section"""
     lettered = sum(not word.isdigit() for word in find_words(question))
     if lettered < (2 if _ASKS.search(question) else _LEAST):
         return "is not a question"
@@ -178,9 +174,7 @@ def _summary_fault(summary: str, source: str) -> str:
 
 
 def _fault(text: str, source: str, most: int) -> str:
-    """Return what is wrong with an annotation, or "".
-
-    source: text of the section, in which marks may occur"""
+    """Return the fault of an annotation, or "". source: text of the section, in which marks may occur"""
     if len(text) > most:
         return f"has {len(text):,} characters"
     if mark := next((match[0] for match in MARKS.finditer(text) if match[0] not in source), ""):
@@ -201,8 +195,7 @@ _CODE_AND_TABLES = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|`[^`\n]*`?|^(?: {4}|
 class AnswerWatch:
     """Checks an answer while it arrives.
 
-    tags: False if tags of the prompt may enclose the answer
-    stopped: True after a fault"""
+    tags: False if tags of the prompt may enclose the answer"""
 
     def __init__(self, request: Request, tags: bool = True) -> None:
         self._shown = "\n".join(message.content for message in request.messages if message.role != "system")
@@ -227,7 +220,6 @@ class AnswerWatch:
         return watch
 
     def _may_be_prompt(self, line: str) -> bool:
-        """Return True if a line contains a mark or tag, which nobody should see."""
         return bool(MARKS.search(line) or (self._tags and TAGS.search(line)))
 
     def check(self, text: str) -> str:
@@ -247,7 +239,5 @@ class AnswerWatch:
         return "it repeats what the model was told to do" if echoes_instructions(prose, _ECHO_IN_ANSWER) else ""
 
     def _is_known(self, tag: str) -> bool:
-        """Return True if a tag occurs inside the texts that the model was shown, and not only around them.
-
-        Inside `<text>`, texts are not escaped."""
+        """Return True if a tag occurs inside the texts in the prompt, which are not escaped in `<text>`."""
         return tag.replace("<", "<\\", 1) in self._shown or ("text" in tag and self._shown.count(tag) > 1)

@@ -46,10 +46,10 @@ class AskBoxSettings:
 
 
 def read_options(setting: Any, base: RenderOptions, place: str, allowed: Iterable[str] = OPTIONS) -> RenderOptions:
-    """Return the options in a value of `lmm:`, and those of `base` for all others. Raise RenderError.
+    """Return the options in a value of `lmm:`, and those in `base` for all others. Raise RenderError.
 
     place: file of the value, for messages
-    allowed: all options that may be there; those of the filters are not checked"""
+    allowed: permitted options; those for filters are not checked"""
     if setting is None:
         return base
     if not isinstance(setting, dict):
@@ -64,7 +64,6 @@ def read_options(setting: Any, base: RenderOptions, place: str, allowed: Iterabl
 
 
 def _option_problem(key: str, value: Any) -> str:
-    """Return what is wrong with an option, or ""."""
     kind = OPTIONS.get(key)
     if kind is None:
         return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"

@@ -47,9 +47,7 @@ lmm:
 
 
 def lacking_files(folder: Path) -> dict[str, bytes]:
-    """Return the files that a Quarto project lacks, by path: `_quarto.yml` and those of the extension.
-
-    Raise QuartoError if `_extensions` is a link out of the project."""
+    """Return the files that a Quarto project lacks, by path. Raise QuartoError if `_extensions` is a link out of it."""
     if not is_inside(folder / "_extensions", folder):
         raise QuartoError(
             f"{folder / '_extensions'}: This link leads out of the project. Nothing was written. Remove the link."
@@ -78,9 +76,7 @@ def extension_files() -> dict[str, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFinding:
-    """The result of a check.
-
-    paste: lines for the user to paste; a program would lose the comments in `_quarto.yml`"""
+    """The result of a check. paste: lines for `_quarto.yml`, in which a program would lose the comments"""
 
     name: str
     result: str
@@ -127,7 +123,7 @@ def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
 
 
 def _as_line(entry: Any) -> str:
-    """Return a filter as a line of `_quarto.yml`. A mapping is written as JSON, which is valid YAML."""
+    """Return a filter as a line of `_quarto.yml`; a mapping as JSON, which is valid YAML."""
     return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
 
 

@@ -25,7 +25,7 @@ Entry = tuple[Speaker, str]
 def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
     """Return the entries of a block's chat, the texts at its end without an answer, and messages not yet in it.
 
-    A new question starts a new chat. Of several questions, the last one counts.
+    A new question starts a new chat; of several questions, the last one counts.
     """
     typed = [(m.key in QUESTION, m.text) for m in block.messages if m.key in QUESTION | MESSAGE and m.text.strip()]
     recorded = read_chat(block.content.get(CHAT_KEY))
@@ -60,9 +60,7 @@ def _one_line(text: str) -> str:
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """Return the entries of a chat.
-
-    value: of `~chat`: a list of `user: …` and `model: …` or, from an earlier version, of texts that alternate"""
+    """Return the entries of `~chat`: `user: …` and `model: …` or, from an earlier version, texts that alternate."""
     entries: list[Entry] = []
     for item in value if isinstance(value, list) else [] if value is None else [value]:
         if isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""Ask a model about parts of a document: make the requests, run them, and find where the answers belong."""
+"""Ask a model about parts of a document, and find where the answers belong."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Talk:
     """A model and the prompts for talking with it.
 
     system: system prompt; "" for the built-in one
-    tokens: that a request may have at most"""
+    tokens: maximum of a request"""
 
     asker: Asker
     system: str = ""
@@ -61,10 +61,7 @@ class Talk:
     def request(
         self, prompt: Prompt, node: Node, excerpt: PromptText, question: str, chat: Sequence[ChatMessage] = ()
     ) -> Request:  # fmt: skip
-        """Return a request about a part of the document.
-
-        excerpt: text of the part
-        chat: earlier messages"""
+        """Return a request about a part of the document, after the earlier messages `chat`."""
         values = {
             "system": self.system or SYSTEM,
             "language": language_of(str(node.fetch("lang", ""))),
@@ -76,9 +73,7 @@ class Talk:
         return prompt.request(values, chat=chat)
 
     def excerpt(self, node: Node, texts: Sequence[str]) -> PromptText:
-        """Return as much of a part's text as fits into a request.
-
-        texts: the other texts of the request"""
+        """Return as much of a part's text as fits into a request beside other texts."""
         from ..models.tokens import count_tokens
 
         beside = [*titles_path(node), _section_summary(node), *texts]
@@ -98,7 +93,6 @@ class ModelRun(ABC, Generic[Asked]):
     noun, participle: for messages, as in "question not answered"
     failed: lines and errors of questions that were not answered
     answered: requests with an answer
-    open: questions to ask
     unmerged: questions whose answers found no place in the current document
     """
 
@@ -199,9 +193,7 @@ def fit_text(node: Node, budget: int, count: Count) -> PromptText:
 
 
 def can_take(block: MetadataBlock, key: str, failure: str, logger: LoggerBase) -> bool:
-    """Return True if a key can be written into a block. Otherwise report it.
-
-    failure: beginning of the message"""
+    """Return True if a key can be written into a block. Otherwise report it, beginning with `failure`."""
     try:
         edit_block(block, {key: []})
     except MarkdownError as error:
@@ -213,7 +205,7 @@ def can_take(block: MetadataBlock, key: str, failure: str, logger: LoggerBase) -
 def find_blocks(blocks: Sequence[Block], questions: Sequence[BlockQuestion], key: str) -> dict[int, MetadataBlock]:
     """Return the block that each question is in now, by the question's `id`.
 
-    A block must begin with the question's messages and have the same value of `key`. If several do, the one before the
+    A block must begin with the question's messages and have the same value of `key`. Of several, the one before the
     same text is preferred.
     """
     free = _annotating(blocks)

@@ -47,9 +47,7 @@ class State(Enum):
 
 
 def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State:
-    """Return the state of a key.
-
-    input_hash: hash of its source text now"""
+    """Return the state of a key, by the present hash of its source text."""
     spelled, pair = find_key(properties, key), hash_pair(properties, key)
     is_same = pair is not None and pair[0] == input_hash
     if spelled is None:
@@ -87,9 +85,7 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into the block nearest before a node, or into a new one.
-
-    spelling, newline: of a new block"""
+    """Write changes into the block nearest before a node, or into a new one with this spelling and newline."""
     existing = node.properties
     entries = {key: value for key, value in changes.items() if value is not DELETED or key in existing}
     if not entries:
@@ -138,7 +134,7 @@ def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int,
 
 
 def spellings_of(tree: Node | None, default: Spelling) -> dict[int, Spelling]:
-    """Return the spelling of a new block at each node, by the node's `id`: that of the nearest block in the text."""
+    """Return the spelling of a new block at each node, by the node's `id`, as in the nearest block."""
     nodes = list(traverse(tree))
     places = [(at, spelling) for at, node in enumerate(nodes) if (spelling := _spelling(node))] or [(0, default)]
     spellings: dict[int, Spelling] = {}

@@ -65,12 +65,12 @@ class ConfigSettings(BaseSettings, ConfigTables):  # type: ignore[misc]  # one f
         env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
-        """Return the arguments alone: `read_layers` has merged the other sources into them, and knows their origins."""
+        """Return the arguments alone, into which `read_layers` has merged the other sources."""
         return (init_settings,)
 
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:
-    """Return an error of pydantic as one line that names the setting and its place."""
+    """Return an error of pydantic in one line, with the setting and its place."""
     keys = tuple(str(part) for part in error["loc"][: 3 if error["loc"][0] == "sources" else 2])
     place, name = layers.place(keys), ".".join(keys)
     if error["type"] == "missing":
@@ -90,10 +90,9 @@ def _describe(error: ErrorDetails, layers: Layers) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """A setting and its origin.
+    """A setting and its origin: `default`, `environment` and the variable, or the file and line.
 
-    key: with its section (`ask.budget`)
-    origin: `default`, `environment` and the variable, or the file and line"""
+    key: with its section (`ask.budget`)"""
 
     key: str
     value: Any
@@ -207,7 +206,7 @@ def toml_line(table: type, key: str, value: Any = MISSING) -> str:
 
 
 def _source_lines() -> list[str]:
-    """Return comments that describe the keys of a source, since these have no defaults to show."""
+    """Return comments that describe the keys of a source, which have no defaults."""
     names = [f"#   {key}: {info.metadata['description']}" for key, info in section_keys("sources").items()]
     return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
 

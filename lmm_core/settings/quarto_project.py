@@ -1,4 +1,4 @@
-"""Read Quarto's settings: those of the project, and of folders and documents in it.
+"""Read Quarto's settings of a project, and of folders and documents in it.
 
 Scripts must see the same settings as Quarto, so the rules follow its source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
@@ -68,9 +68,9 @@ def load_quarto_project(folder: Path) -> Project:
 
 
 def with_quarto(project: Project, folder: Path | None = None) -> Project:
-    """Return the project with the settings and knit rules of `_quarto.yml` added. Raise QuartoError.
+    """Return the project with the settings and knit rules of the `_quarto.yml` in a folder, by default its root.
 
-    folder: of that file; by default the project's"""
+    Raise QuartoError."""
     settings = read_project(folder or project.root)
     return replace(project, rules=project_rules(settings, project.rules), quarto=settings)
 
@@ -81,9 +81,8 @@ def active_profiles() -> list[str]:
 
 
 def _profiles(declared: Any) -> list[str]:
-    """Return the active profiles, the most important first: the user's choice or the default, and one of each group.
+    """Return the active profiles, most important first: the user's choice or the `declared` default, one of each group.
 
-    declared: value of `profile` in `_quarto.yml`
     Quarto also reads a default from `_environment` and `_quarto.yml.local`, and passes the result to scripts. For other
     commands, QUARTO_PROFILE must be set."""
     declared = declared if isinstance(declared, dict) else {}
@@ -120,17 +119,13 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a document: those of the project, its folders and its header. Raise QuartoError.
-
-    settings: of the project"""
+    """Return a document's settings, merged from project, folders and header. Raise QuartoError."""
     of_folders, own = _page_layers(path, header)
     return merged(merged(settings, of_folders), own)
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the knit rules for a document: those of the project, its folders and its header. Raise QuartoError.
-
-    rules: of the project"""
+    """Return a document's knit rules, from project, folders and header. Raise QuartoError."""
     of_folders, own = _page_layers(path, header)
     return header_rules(own, project_rules(of_folders, rules))
 

@@ -150,7 +150,8 @@ class EmbeddingOptions:
 class StorageOptions:
     """The place of the index: `[storage]`.
 
-    file: the config.toml that names the server, or "" if the environment or code does"""
+    file: the config.toml that names the server, or "" if the environment or code does
+    """
 
     folder: _Folder = key(".lmm/index", "folder of the index, from the project's root", min_length=1)
     url: Url = key("", "address of a Qdrant server; if given, the folder is not used")
@@ -208,8 +209,8 @@ class ServeOptions:
     """The server `lmm serve`: who may ask, how much, and how it presents itself. A text that is "" has a default.
 
     The last options can only be set in code.
-    empty, too_long: replies to an empty question, and to one that is too long
-    max_question: characters that a question may have
+    empty, too_long: replies to such questions
+    max_question: in characters
     idle_timeout: seconds for which an answer may pause before it is stopped
     search_timeout: seconds for searching the notes; each model that takes part may use a quarter of them"""
 

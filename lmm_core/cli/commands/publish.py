@@ -103,7 +103,6 @@ def convert(writing: Writing, to: Spelling) -> None:
 
 
 def _by_pandoc(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
-    """Return a command that writes the lecture notes in another format."""
     files = find_documents((*paths,), None, finder=finder)
     options = ["-s"] if output.suffix.lower() in WHOLE else []
     if any(file.suffix.lower() not in (".md", ".markdown") for file in files):
@@ -126,7 +125,7 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
 
 
 def _refuse_page(output: Path, root: Path) -> None:
-    """Raise UsageError for an output that `lmm course` would publish as a page, with material left out of the notes."""
+    """Raise UsageError for an output with material left out of the notes that `lmm course` would publish as a page."""
     folders = output.parent.resolve().relative_to(root).parts if is_inside(output, root) else ("_",)
     if not is_stream(output) and all(map(is_entered, folders)):
         raise click.UsageError(
@@ -136,7 +135,7 @@ def _refuse_page(output: Path, root: Path) -> None:
 
 
 def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:
-    """Return True for output of an earlier run inside an input folder."""
+    """Return True for an earlier run's output inside an input folder."""
     if output is None or not output.is_dir() or path in paths:
         return False
     lies_in = any(is_inside(output, folder) and not is_inside(folder, output) for folder in paths)

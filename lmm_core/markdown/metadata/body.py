@@ -51,7 +51,6 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Return the node of a text, if possible a literal block."""
     style = None
     if dumper.is_closed and CLOSED in text:
         style = '"'
@@ -102,7 +101,7 @@ class Parsed:
     """A parsed body.
 
     content: None if the body is not a mapping
-    error_line: line of the error in the body, from 0"""
+    error_line: line in the body, from 0"""
 
     content: dict[str, Any] | None = None
     messages: list[Message] = field(default_factory=list)
@@ -242,7 +241,6 @@ def _message_text(value: str | None, lines: list[str]) -> str | None:
 
 
 def _yaml_value(source: str) -> Any:
-    """Return the value of a one-key mapping, or Ellipsis."""
     try:
         return next(iter(_load(re.sub(r"\A[^:]+:", "v:", source)).values()))
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -250,9 +248,8 @@ def _yaml_value(source: str) -> Any:
 
 
 def dump_entry(key: str, value: Value, *, flow: bool = False, newline: str = "\n", closed: bool = False) -> str:
-    """Return `key: value` as YAML.
+    """Return `key: value` as YAML, on one line if `flow`.
 
-    flow: write it on one line
     closed: escape `--`, which an HTML comment must not contain
     """
     text = _dump_entry(key, value, flow, _Dumper)
@@ -398,7 +395,7 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
 
 
 def _line_of(ends: list[int], mark: yaml.Mark) -> int:
-    """Return the line of a mark, from 0. Only LF ends a line, while YAML counts other characters as line ends too."""
+    """Return the line of a mark, from 0. Only LF ends a line here, unlike in YAML."""
     return bisect.bisect_left(ends, mark.index)
 
 

@@ -65,7 +65,7 @@ def digest(value: Any) -> str:
 
 
 def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the hashes in `~~hash`: for each key, those of its input and of its value."""
+    """Return the hashes of each key's input and value in `~~hash`."""
     hashes = properties.get(HASHES)
     if not isinstance(hashes, dict):
         return {}
@@ -77,7 +77,7 @@ def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hashes as they are written in `~~hash`: an input hash that all keys share is written once."""
+    """Return hashes as written in `~~hash`: an input hash that all keys share is written once."""
     pairs = [pair for pair in hashes.values() if isinstance(pair, list) and len(pair) == 2]
     shared = {str(pair[0]) for pair in pairs}
     if len(pairs) < max(2, len(hashes)) or len(shared) > 1 or _SHARED in hashes:
@@ -88,7 +88,7 @@ def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
     """Return the hashes of a key's input and value in `~~hash`, or None.
 
-    Earlier versions appended a prompt's hash to the input's, which is ignored.
+    The prompt's hash that earlier versions appended to the input's is ignored.
     """
     pair = read_hashes(properties).get(key)
     if isinstance(pair, list) and len(pair) == 2:

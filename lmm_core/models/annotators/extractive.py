@@ -87,7 +87,6 @@ def extract(section: AnnotatorSection) -> Annotation:
 
 
 def _without_code(markdown: str) -> str:
-    """Return a text without comments, fenced code and verbatim HTML."""
     text = without_comments(markdown.replace("\r\n", "\n"))
     text = "".join("\n\n" if code else part for code, part in split_fences(text))[:MOST_CHARACTERS]
     return _VERBATIM.sub("", text) if "<" in text else text
@@ -97,7 +96,6 @@ def _without_code(markdown: str) -> str:
 
 
 def _asks(title: str) -> bool:
-    """Return True if a title is a question that needs no context."""
     if leans(title.split()[-1].strip("?？؟").capitalize() if title else ""):
         return False
     return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
@@ -106,8 +104,8 @@ def _asks(title: str) -> bool:
 def _names_subject(title: str, context: Sequence[str], language: str) -> bool:
     """Return True if a title's question has a subject ("What comes next?" has none).
 
-    A subject is a word that is not frequent, and is capitalised, of a script without capitals, or in the context.
-    context: the titles above, and the text"""
+    A subject is a word that is not frequent, and is capitalised, of a script without capitals, or in the context
+    (the titles above, and the text)."""
     naming = naming_words(title, language)
     inside = title[len(title.split()[0]) :] if title[:1].isupper() else title  # any first word is capitalised
     capitalised = {word.lower() for word in _LETTERS.findall(inside) if not word[0].islower()}
@@ -119,8 +117,7 @@ def _names_subject(title: str, context: Sequence[str], language: str) -> bool:
 def _terms(text: str, opening: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
     """Yield the terms that a section defines, as written.
 
-    A term in a sentence is emphasised, in the title, or begins the section ("A residual is …").
-    opening, sentences: see `_telling_sentences`."""
+    A term in a sentence is emphasised, in the title, or begins the section ("A residual is …")."""
     if DEFINITION in types:
         lead = _LEAD.match(text)
         term = extract_prose(lead["lead"]) if lead and _NUMBERED.fullmatch(title) else title
@@ -140,12 +137,10 @@ def _is_term(term: str) -> bool:
 
 
 def _is_in(term: str, title: str) -> bool:
-    """Return True if a title contains a term, in singular or plural."""
     return set(map(_beginning, find_words(term))) <= set(map(_beginning, find_words(title)))
 
 
 def _beginning(word: str) -> str:
-    """Return the prefix shared by a word's forms."""
     return word.removesuffix("s")[:5]
 
 
@@ -153,7 +148,6 @@ def _beginning(word: str) -> str:
 
 
 def _summary(opening: str, title: str) -> str:
-    """Return the first sentence if it needs no context and names the title, else ""."""
     first = opening.replace(_BOLD, "")
     if not first:
         return ""
@@ -170,9 +164,7 @@ def _subject(title: str) -> set[str]:
 
 def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
     """Return the first sentence if it may be about the title, and sentences that may define a term, with marked
-    emphasis.
-
-    Other paragraphs are skipped: splitting into sentences is slow."""
+    emphasis. Other paragraphs are skipped, since splitting them is slow."""
     opening, sentences, subject = "", [], _subject(title)
     for number, paragraph in enumerate(_paragraphs(markdown)):
         lower = paragraph.lower()
@@ -186,7 +178,7 @@ def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
 
 
 def _may_define(paragraph: str, subject: AbstractSet[str], opens: bool) -> bool:
-    """Return True if "is a" stands near emphasis, a title's word, or the start of the section (`opens`)."""
+    """Return True if "is a" stands near emphasis, a title's word, or the section's start."""
     for verb in _IS_A.finditer(paragraph):
         start = max(0, verb.start() - TERM_CHARACTERS)
         term = paragraph[start : verb.start()]
@@ -196,7 +188,6 @@ def _may_define(paragraph: str, subject: AbstractSet[str], opens: bool) -> bool:
 
 
 def _paragraphs(markdown: str) -> Iterator[str]:
-    """Yield the paragraphs of prose, each up to a list in it."""
     text = _HEADING.sub("", markdown) if "#" in markdown else markdown
     for part in re.split(r"\n[ \t]*\n", _without_divs(text) if ":::" in text else text):
         paragraph = _LIST_ITEM.split(part.strip("\n"), maxsplit=1)[0]

@@ -46,8 +46,7 @@ class Embedder(Protocol):
 class AbsentEmbedder:
     """Takes the place of an embedding model that is not available, so that search compares words.
 
-    name: of that model
-    error: why it is not available; `embed` raises it"""
+    error: why; raised by `embed`"""
 
     window = 0
 
@@ -62,7 +61,7 @@ class AbsentEmbedder:
 
 
 def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
-    """Yield the texts in batches limited by number and total characters; a text that is too long is a batch alone."""
+    """Yield the texts in batches limited by number and total characters; too long a text is a batch alone."""
     group: list[str] = []
     size = 0
     for text in texts:

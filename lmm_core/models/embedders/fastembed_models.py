@@ -1,8 +1,7 @@
 """List, download and find fastembed models, and embed and score texts with them.
 
-A model is one of fastembed's (`fastembed/BAAI/bge-small-en-v1.5`), downloaded to the user's cache
-folder, or a folder (`fastembed/./models/x`) with an ONNX file and its tokenizer. Only `get_model`
-downloads.
+A model is one of fastembed's (`fastembed/BAAI/bge-small-en-v1.5`), in the user's cache folder, or a folder
+(`fastembed/./models/x`) with an ONNX file and its tokenizer. Only `get_model` downloads.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def _download(model: BaseModelDescription) -> None:
 
 
 def _class_of(kind: Kind) -> Any:
-    """Return fastembed's class for a kind of model, with its logging turned off."""
+    """Return fastembed's class, with its logging turned off."""
     from loguru import logger
 
     logger.disable("fastembed")
@@ -168,7 +167,7 @@ def _dimensions(model: BaseModelDescription) -> int:
 def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
     """Return the files of a downloaded model, or of a folder. Raise ModelError if some are missing.
 
-    root: what a folder's path is relative to; by default the working folder"""
+    root: base of a folder's path; by default the working folder"""
     if folder := local_folder(name, root or Path.cwd()):
         return _local_files(str(name), folder)
     model = _describe(name.model, _descriptions(kind))
@@ -197,7 +196,7 @@ def load_model(files: ModelFiles, kind: Kind) -> Any:
 
 
 def _pooling(folder: Path) -> PoolingType:
-    """Return a model folder's way of pooling, declared as sentence-transformers does; by default the mean."""
+    """Return a model's way of pooling, declared as by sentence-transformers."""
     from fastembed.common.model_description import PoolingType
 
     config = read_json(folder / "1_Pooling" / "config.json")
@@ -207,7 +206,6 @@ def _pooling(folder: Path) -> PoolingType:
 
 
 def _local_files(name: str, folder: Path) -> ModelFiles:
-    """Return the files of a model folder. Raise ModelError if some are missing."""
     onnx = next((file for file in _ONNX if (folder / file).is_file()), "")
     missing = [file for file in _TOKENIZER if not (folder / file).is_file()]
     if not onnx:
@@ -244,9 +242,7 @@ def replace_surrogates(text: str) -> str:
 
 @contextmanager
 def fastembed_errors(failure: str) -> Iterator[None]:
-    """Turn each error of fastembed and its libraries into a ModelError.
-
-    failure: beginning of its message"""
+    """Turn errors of fastembed and its libraries into a ModelError that begins with `failure`."""
     try:
         yield
     except Exception as error:
@@ -263,8 +259,7 @@ def fastembed_errors(failure: str) -> Iterator[None]:
 class FastEmbedder:
     """A local embedding model, which makes vectors of length 1. Raise ModelError if it is missing.
 
-    Texts are embedded one at a time: with an int8 model, a vector depends on the other texts of its batch, and batches
-    are no faster.
+    Texts are embedded one at a time: with an int8 model, a vector depends on its batch, and batches are no faster.
     space: changes with the model's files, since vectors of different files must not be mixed"""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
@@ -313,7 +308,7 @@ class FastEmbedder:
 
 
 def _window(folder: Path) -> int:
-    """Return the model's limit in tokens, with special ones, from the files in which fastembed looks it up."""
+    """Return the model's limit in tokens, with special ones, from the files that fastembed uses."""
     config = read_json(folder / "tokenizer_config.json")
     lengths = [config.get("model_max_length"), config.get("max_length")]
     sizes = [size for size in lengths if type(size) is int and 0 < size < 2**31]
@@ -321,7 +316,6 @@ def _window(folder: Path) -> int:
 
 
 def _unit(vector: Any) -> list[float]:
-    """Return a vector of length 1, in 32-bit precision."""
     import numpy as np
 
     array = np.asarray(vector, dtype=np.float32).ravel()

@@ -21,7 +21,7 @@ def frequent_words(language: str) -> frozenset[str]:
 
 
 def language_of_words(words: Sequence[str], usual: str) -> str:
-    """Return the usual language, or another one with at least two more of its frequent words among these."""
+    """Return the usual language, or another one with at least two more of its frequent words here."""
     folded = set(map(fold, words))
     counts = {code: len(folded & frequent_words(code)) for code in (usual, *LANGUAGES)}
     most = max(counts, key=lambda code: counts[code])
@@ -29,7 +29,7 @@ def language_of_words(words: Sequence[str], usual: str) -> str:
 
 
 def naming_words(text: str, language: str) -> list[str]:
-    """Return the words of a title or term that may name a subject: those that are not frequent."""
+    """Return the words of a title or term that are not frequent, and so may name a subject."""
     words = find_words(text)
     frequent = frequent_words(language_of_words(words, language))
     return [word for word in words if fold(word) not in frequent]

@@ -63,9 +63,7 @@ def language_name(code: str) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language, or an empty set if it has no list.
-
-    Raise ModelError if a list cannot be read, since searching without it would give other results."""
+    """Return a language's stop words, or an empty set if it has no list. Raise ModelError if a list is unreadable."""
     code = language_code(language)
     if code not in WITH_STOP_WORDS:
         return frozenset()
@@ -132,13 +130,12 @@ class Stemmers:
         return self._stemmers[code]
 
     def stems_of(self, word: str) -> set[str]:
-        """Return a word's stems in the languages used so far. A language in which it is a stop word has none."""
+        """Return a word's stems in the languages used so far, except those in which it is a stop word."""
         return {stem for stemmer in self._stemmers.values() if (stem := stemmer.stem(word))}
 
     def query_stems(self, word: str, languages: Iterable[str] = ()) -> list[str]:
-        """Return the stems of a word of a query.
+        """Return the stems of a query's word, or the folded word if it is a stop word in all languages.
 
-        languages: codes, by default of the languages used so far
-        A word that is a stop word in all of them is returned folded."""
+        languages: codes; by default all used so far"""
         codes = tuple(languages) or tuple(self._stemmers) or (self.language,)
         return list(dict.fromkeys(filter(None, (self.of(code).stem(word) for code in codes)))) or [fold(word)]

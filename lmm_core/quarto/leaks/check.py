@@ -44,9 +44,8 @@ def look_for_leaks(
     logger: LoggerBase | None = None,
     ask: AskBoxSettings | None = None,
 ) -> Findings:
-    """Return leaks of sources in a folder or files.
+    """Return leaks of sources in a folder or files, also in the data of the ask box.
 
-    ask: the ask box, whose data may contain more
     Unreadable files are logged as errors, unsupported types as warnings."""
     outputs = [output] if isinstance(output, Path) else output
     logger = logger or ConsoleLogger()
@@ -74,7 +73,7 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
 
 
 class _LeakSearch:
-    """A search for secrets in files, with results. files: number searched."""
+    """A search for secrets in files, with results."""
 
     def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes) -> None:
         self.secrets, self._notes, self._index = secrets, notes, Index()
@@ -99,7 +98,6 @@ class _LeakSearch:
         return needles or dict.fromkeys(beside_others(secret))
 
     def look_into(self, file: Path, logger: LoggerBase) -> None:
-        """Add the leaks in a file, each once. Report a file that cannot be read."""
         try:
             data = file.read_bytes()
         except OSError as error:
@@ -122,7 +120,6 @@ class _LeakSearch:
             self.unsearched[file.suffix.lstrip(".").upper()] += 1
 
     def _find(self, text: Text, file: Path) -> Iterator[tuple[int, list[str]]]:
-        """Yield the secrets in a text that the notes do not contain: their numbers, and the words found."""
         is_data = file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
         is_about = is_data and file.name == "data.js"
         stream = Stream(text_words(_without_programs_own(text.source) if is_about else text.words))
@@ -141,12 +138,11 @@ class _LeakSearch:
                 yield at, words
 
     def unused_figures(self, output: Path, project: Project) -> Iterator[Leak]:
-        """Yield the figures in an output that only hidden cells have made."""
         cells = {secret.source: secret.piece.line for secret in reversed(self._cells)}
         return unused_figures(output, cells, self._figures, project)
 
     def passed_over(self) -> int:
-        """Return the number of secrets that cannot be searched for: too short, or also in the published notes."""
+        """Return the number of secrets too short to search for, or also in the published notes."""
         usable = {
             at for needle, secrets in self._index.secrets.items() if needle not in self._published for at in secrets
         }

@@ -1,4 +1,4 @@
-"""Look up words in the published notes: whatever they contain is no leak. Documents are knitted on demand."""
+"""Look up words in the published notes. Documents are knitted on demand."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ class PublishedTexts:
 
 
 class _Note:
-    """A document's published text.
-
-    include: types of material that an ask box's data contains as well"""
+    """A document's published text. include: types of material that an ask box's data contains as well"""
 
     def __init__(self, document: SourceDocument, include: frozenset[str]) -> None:
         self._document, self._include = document, include
@@ -78,7 +76,6 @@ class _Note:
 
     @cached_property
     def names(self) -> Set[str]:
-        """Names of its headings and links."""
         return {*self._document.names(), *self.texts.names}
 
 
@@ -103,7 +100,7 @@ class PublishedNotes:
         """Return True if the notes contain a needle.
 
         source: the document from which the needle's part was left out
-        file: the rendered file in which it was found
+        file: the rendered file with the needle
         is_data: True if that file is an ask box's data"""
         key = is_data, needle
         if key not in self._contained:
@@ -122,7 +119,7 @@ class PublishedNotes:
         return any(name in note.names for note in self._likely_first(source, file))
 
     def _likely_first(self, source: Path, file: Path) -> Iterator[_Note]:
-        """Yield all notes, beginning with the source's and those with the name of the rendered file."""
+        """Yield all notes, first the source's and those named like the rendered file."""
         first = {self._notes[source]: True} | dict.fromkeys(self._by_stem.get(file.stem, ()))
         yield from first
         yield from (note for note in self._notes.values() if note not in first)

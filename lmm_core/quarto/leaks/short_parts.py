@@ -1,7 +1,7 @@
 """Find parts of one or two words ("Answer: 42."), which also occur by chance.
 
-They are therefore searched for with the words around them, and as whole elements (paragraph, item, heading). Headings
-are also searched for in links."""
+They are searched for with the words around them, and as whole elements (paragraph, item, heading); headings also in
+links."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:
 
 @dataclass
 class ShortParts:
-    """Parts to search for, each with the number of its secret.
+    """Parts to search for, with the numbers of their secrets.
 
     elements: letters of whole elements
     names: names of headings"""
@@ -46,9 +46,7 @@ class ShortParts:
     names: dict[str, int] = field(default_factory=dict)
 
     def find(self, text: Text, letters: str) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the words of each secret in a text.
-
-        letters: of the text"""
+        """Yield the number and the words of each secret in a text with these letters."""
         if any(element in letters for element in self.elements):
             for words in elements_of(text):
                 at = self.elements.get("".join(words))
@@ -60,7 +58,7 @@ class ShortParts:
 
 
 def element_of(secret: Secret) -> str:
-    """Return the letters of a short part if it can be searched for as a whole element, else ""."""
+    """Return the letters of a short part that is distinct as a whole element, else ""."""
     words = markdown_words(secret.text)
     is_distinct = not secret.piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words)
     return "".join(words) if is_distinct else ""
@@ -84,7 +82,7 @@ def lines_of(texts: Iterable[str]) -> Iterator[str]:
 
 
 def beside_others(secret: Secret) -> Iterator[Needle]:
-    """Yield a short part with the words on both sides and, if it has several words, with those on one side."""
+    """Yield a short part with the words on both sides and, if it has several words, on one side."""
     if secret.piece.is_metadata:
         return
     runs = joined_runs(secret.text)
@@ -100,9 +98,7 @@ def beside_others(secret: Secret) -> Iterator[Needle]:
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:
-    """Return the words on one side: of the nearest text, and of the nearest published text.
-
-    step: -1 before, 1 after"""
+    """Return the words after (`step` 1) or before (-1): of the nearest text, and of the nearest published text."""
     return [near for only_kept in (False, True) if (near := _nearest(secret, step, only_kept, words))]
 
 

@@ -28,7 +28,7 @@ class Secret:
     """A piece of a source that is left out of the notes.
 
     pieces: all pieces of the source
-    place: index of this one among them"""
+    place: its index among them"""
 
     source: Path
     piece: SourcePiece
@@ -42,9 +42,7 @@ class Secret:
 
 @dataclass
 class SourceDocument:
-    """A document, and the rules for it.
-
-    is_hidden: True if only parts that are left out include it"""
+    """A document with its rules. is_hidden: True if only parts that are left out include it"""
 
     path: Path
     text: str
@@ -70,9 +68,9 @@ class SourceDocument:
 class SiteSources:
     """The documents of a site.
 
-    checked: those whose hidden parts may not be on it
+    checked: documents whose hidden parts may not be on it
     published: others, which may contain the same words
-    in_memory: documents that were read before, which are not read again"""
+    in_memory: documents that need not be read again"""
 
     checked: Sequence[Path]
     published: Sequence[Path] = ()

@@ -20,8 +20,8 @@ from .sections import SectionTexts, annotated_parts, closed_parts, div_title, so
 class SectionOverview:
     """A section in an overview.
 
-    missing, outdated, stale: keys of annotations that do not exist, were made from an earlier text, or were corrected
-    by the writer before the text changed"""
+    missing, outdated, stale: keys of annotations that do not exist, come from an earlier text, or were corrected
+    before the text changed"""
 
     line: int
     level: int
@@ -35,9 +35,7 @@ class SectionOverview:
 
 @dataclass(slots=True)
 class Overview:
-    """An overview of a document.
-
-    missing: keys that its header lacks"""
+    """An overview of a document. missing: keys that its header lacks"""
 
     title: str
     docid: str

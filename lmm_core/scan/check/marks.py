@@ -55,7 +55,6 @@ class Place(NamedTuple):
     """A line that looks like a mark.
 
     at: its number in the text, from 0
-    match: of its rule's pattern
     allowed: words that are not reported"""
 
     text: CheckedText
@@ -68,7 +67,7 @@ class Place(NamedTuple):
         return self.text.lines[self.at]
 
     def next(self, is_wanted: Callable[[str], bool]) -> int:
-        """Return the number of the next line that is wanted, or the number of lines if there is none."""
+        """Return the number of the next line that is wanted, or the number of lines."""
         lines = self.text.lines
         return next((at for at in range(self.at + 1, len(lines)) if is_wanted(lines[at])), len(lines))
 
@@ -184,9 +183,7 @@ STRAY = (
 
 
 def find_stray_colons(text: CheckedText, types: frozenset[str], rules: KnitRules) -> Iterator[Finding]:
-    """Yield colons that open or close no div.
-
-    types: words that make a div RAG-only"""
+    """Yield colons that open or close no div; `types` are words that make a div RAG-only."""
     candidates = [*_COLONS.finditer(text.padded)] if "::" in text.source or "\uff1a" in text.source else []
     fences = _fences(text) if candidates else {}
     opened = 0  # stray colons with a word, closed by bare ones

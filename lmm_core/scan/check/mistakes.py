@@ -28,10 +28,7 @@ UNREAD = {"unreadable-block", "no-fence", "no-blank-line", "no-block"}
 def find_mistakes(
     document: CheckedDocument, problems: Iterable[Problem] = (), rules: KnitRules | None = None
 ) -> list[Finding]:
-    """Return the probable mistakes in a document, by line.
-
-    problems: reported by the parser
-    """
+    """Return the probable mistakes in a document, by line, besides the parser's `problems`."""
     findings = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
     findings += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
     findings += [Finding(line, "refused-option", message) for line, message in refused_options(document.blocks)]
@@ -39,7 +36,7 @@ def find_mistakes(
 
 
 def report_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report near misses and ignored questions as warnings, except what the parser itself reports."""
+    """Report near misses and ignored questions as warnings, except those that the parser reports."""
     slips = [slip for slip in find_slips(CheckedDocument(blocks), rules) if not slip.message.startswith(DIV_UNDER_TEXT)]
     report_findings(_without_duplicates(slips), logger, "warning")
 
@@ -92,10 +89,7 @@ def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitR
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
-    """Return the messages about mistakes to correct before publishing.
-
-    documents: each with its name for the messages
-    """
+    """Return the messages about mistakes to correct before publishing, with the documents' names."""
     errors: list[str] = []
     near: list[str] = []
     for name, document in documents:

@@ -85,9 +85,7 @@ def _keeps(properties: Properties) -> bool:
 
 
 class _NearMissFinder:
-    """Finds near misses.
-
-    types: words that make a part RAG-only, or would if written correctly"""
+    """Finds near misses. types: words that make a part RAG-only, or would if written correctly"""
 
     def __init__(self, rules: KnitRules, types: frozenset[str]) -> None:
         self.rules = rules
@@ -96,7 +94,6 @@ class _NearMissFinder:
         self.reported: set[str] = set()  # types used as classes are reported once
 
     def metadata(self, node: Node) -> Iterator[Finding]:
-        """Yield near misses in a node's metadata."""
         for block in node.metadata if not _keeps(node) else ():
             yield from self._block(block.content, block.source, block.line)
         if isinstance(node, TextNode) and in_notes(node, self.rules) is False and (why := _about_nothing(node)):
@@ -124,7 +121,6 @@ class _NearMissFinder:
         return nearest(name, SWITCHES if isinstance(value, bool) else TEXTS if _is_text(value) else ())
 
     def header(self, node: HeaderNode) -> Iterator[Finding]:
-        """Yield keys of the header that do not affect the page as intended."""
         block = node.metadata[0]
         for key, value in block.content.items():
             if key in self.allowed:
@@ -157,9 +153,7 @@ class _NearMissFinder:
         return ("type-elsewhere", message) if words else None
 
     def text(self, text: CheckedText, is_kept: bool) -> Iterator[Finding]:
-        """Yield near misses in a text.
-
-        is_kept: True if metadata before the text keeps its first part in the notes"""
+        """Yield near misses in a text. is_kept: metadata before the text keeps its first part in the notes"""
         kept_from = 0 if is_kept else len(text.padded)
         for line, part, source in text.parts:
             if part.metadata is not None:
@@ -189,7 +183,7 @@ class _NearMissFinder:
             yield "near-miss", f"unknown type {type_name!r}: did you mean {suggestion!r}?"
 
     def _report_unused_type(self, name: str) -> Iterator[tuple[str, str]]:
-        """Yield a finding, once, for a type of the project that does not make a div RAG-only."""
+        """Yield a finding, once, for a type that does not make a div RAG-only."""
         if name not in self.reported:
             self.reported.add(name)
             yield (
@@ -244,7 +238,7 @@ def _is_text(value: Any) -> bool:
 
 
 def line_of(key: str, source: str) -> int:
-    """Return the line of a key, counted from the first line of its block."""
+    """Return the line of a key in its block, from 0."""
     match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
     return source.count("\n", 0, match.start()) - count_lead(source) if match else 0
 

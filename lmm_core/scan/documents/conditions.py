@@ -51,7 +51,6 @@ class PageConditions:
         return "".join(pieces)
 
     def _hides_div(self, part: Part) -> bool | None:
-        """Return True for a hidden div, and None for a metadata div, which is read later."""
         return None if part.metadata is not None else self.hides(part.attributes)
 
     def hides(self, attributes: Attributes) -> bool:
@@ -61,7 +60,7 @@ class PageConditions:
         return "content-visible" in attributes.classes and not self._are_met(attributes.pairs)
 
     def _are_met(self, pairs: Mapping[str, str]) -> bool:
-        """Return True if all conditions among a div's attributes (`when-format="html"`) are met, or there are none."""
+        """Return True if all conditions in attributes (`when-format="html"`) are met."""
         conditions = {"format": HTML.__contains__, "profile": self.profiles.__contains__, "meta": self._is_set}
         for key, value in pairs.items():
             word, _, name = key.partition("-")
@@ -70,7 +69,7 @@ class PageConditions:
         return True
 
     def _is_set(self, path: str) -> bool:
-        """Return True if a metadata key is set. path: keys joined by points"""
+        """Return True if a metadata key, joined by points, is set."""
         value: Any = self.metadata
         for key in path.split("."):
             value = value.get(key) if isinstance(value, dict) else None
@@ -82,7 +81,7 @@ class PageConditions:
         return _COMPUTED.sub(LEFT_OUT, text) if self.runs else text
 
     def _visible_code(self, cell: str) -> str:
-        """Return a code block as the page shows it, or nothing if it is hidden."""
+        """Return a code block as the page shows it, or ""."""
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell

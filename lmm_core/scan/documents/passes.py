@@ -82,9 +82,8 @@ class RagWork:
     """The work of `markdown_rag`.
 
     opts: by default those of the header and of the configuration
-    changes: values of single options, by name, which replace those of `opts`
+    changes: values of single options, by name, which replace those in `opts`
     asks: False to write placeholders instead, which shows whether a file would change
-    tallies: what was annotated in each file
     """
 
     models: Models
@@ -134,9 +133,7 @@ class RagWork:
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
-    """Return the work of knitting a file.
-
-    keep: types of RAG-only material that stay in"""
+    """Return the work of knitting a file; RAG-only material of the types in `keep` stays."""
     from ..check.mistakes import refuse_mistakes
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
@@ -158,9 +155,7 @@ def convert_work(to: Spelling) -> Work:
 
 
 def clear_annotations(corrected: bool) -> Work:
-    """Return the work of removing annotations.
-
-    corrected: remove those that the writer has corrected or frozen, too"""
+    """Return the work of removing annotations, including corrected and frozen ones if `corrected`."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         from ..annotations.removal import Removal
@@ -175,7 +170,7 @@ async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> 
 
 
 def run_on_file(path: Path, work: Work, save: SaveTo, logger: LoggerBase | None) -> list[Block] | None:
-    """Process and save a file. Return its blocks, or None if an error was reported."""
+    """Process and save a file. Return its blocks, or None after reporting an error."""
     from ...models.chat import run
 
     logger = logger or ConsoleLogger()
@@ -214,9 +209,7 @@ def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
 async def rewrite_file(
     path: Path, work: Work, logger: LoggerBase, write: Callable[[MarkdownFile, str], object] = replace_text
 ) -> bool:
-    """Process a file, and write it if its text has changed. Return True then. Raise OSError and MarkdownError.
-
-    write: called with the file and its new text"""
+    """Process a file, and write it if its text has changed. Return True then. Raise OSError and MarkdownError."""
     file, blocks = await work_on(path, work, logger)
     text = serialize_blocks(blocks)
     if text != file.text:
@@ -225,9 +218,7 @@ async def rewrite_file(
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
-    """Read a file and return it and its processed blocks, without writing them.
-
-    Raise OSError, and MarkdownError, also for broken edits."""
+    """Return a file and its processed blocks, unwritten. Raise OSError, and MarkdownError, also for broken edits."""
     file, located = read_markdown(path), in_file(logger, path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
