@@ -1,7 +1,7 @@
 """Validate replies before they are written or shown.
 
 Faults are parts of the prompt, marks of a chat template, repetitions, missing keys, empty texts and labels. In doubt a
-reply passes.
+reply passes, since a good one would be lost.
 """
 
 from __future__ import annotations
@@ -239,5 +239,5 @@ class AnswerWatch:
         return "it repeats what the model was told to do" if echoes_instructions(prose, _ECHO_IN_ANSWER) else ""
 
     def _is_known(self, tag: str) -> bool:
-        """Return True if a tag occurs inside the texts in the prompt, which are not escaped in `<text>`."""
+        """Return True if a tag occurs inside the prompt's texts (in `<text>` unescaped), not only around them."""
         return tag.replace("<", "<\\", 1) in self._shown or ("text" in tag and self._shown.count(tag) > 1)

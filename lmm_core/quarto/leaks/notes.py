@@ -1,4 +1,4 @@
-"""Look up words in the published notes. Documents are knitted on demand."""
+"""Look up words in the published notes: whatever they contain is no leak. Documents are knitted on demand."""
 
 from __future__ import annotations
 
