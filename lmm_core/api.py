@@ -28,8 +28,7 @@ class AnnotatedFile:
 
     changed: True if the file was written
     annotated: number of sections that got annotations
-    empty: number of sections for which nothing was found without a model
-    failed: number of sections for which the model failed"""
+    empty, failed: numbers of sections without a result, since there is no model, or since it failed"""
 
     path: Path
     changed: bool

@@ -46,9 +46,7 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 @dataclass(frozen=True)
 class Checked:
-    """A check of a value beyond its type: `Annotated[Any, Checked(as_store)]`.
-
-    check: returns the value to use; raises ValueError with what is allowed"""
+    """A check of a value beyond its type, which may raise ValueError: `Annotated[Any, Checked(as_store)]`."""
 
     check: Callable[[Any], Any]
 

@@ -52,9 +52,7 @@ class PassError(LmmError):
 
 
 class ModelError(LmmError):
-    """A model cannot answer.
-
-    stop: True if further requests would fail too (a wrong key, an unknown model)"""
+    """A model cannot answer. stop: True if further requests would fail too (a wrong key, an unknown model)."""
 
     def __init__(self, message: str, stop: bool = False) -> None:
         super().__init__(message)
@@ -62,9 +60,7 @@ class ModelError(LmmError):
 
 
 class CutOffError(ModelError):
-    """A model's reply was cut off: by the limit of its length, or because the model only repeated itself.
-
-    text: the part that arrived"""
+    """A model's reply was cut off: by the limit of its length, or because it was repetitive. text: what arrived."""
 
     def __init__(self, message: str, text: str = "") -> None:
         super().__init__(message)
@@ -72,9 +68,7 @@ class CutOffError(ModelError):
 
 
 class ReplyError(ModelError):
-    """A model's reply, or a part of it, is not valid.
-
-    quote: the faulty words; empty if there are none to quote"""
+    """A model's reply, or a part of it, is not valid. quote: the faulty words, or ""."""
 
     def __init__(self, message: str, quote: str = "") -> None:
         super().__init__(message)

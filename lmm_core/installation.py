@@ -51,7 +51,7 @@ def in_pipx() -> bool:
 
 
 def _origin() -> dict[str, Any]:
-    """Return what the installer recorded of the package's origin (PEP 610); an index records nothing."""
+    """Return the installer's record of the package's origin (PEP 610); an index leaves none."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

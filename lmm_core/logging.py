@@ -128,9 +128,7 @@ class ExceptionConsoleLogger(ExceptionLogger):
 
 
 class LocatedLogger(LoggerBase):
-    """A logger that adds the file to each report.
-
-    locate: returns path and line (from 1) for a line of the text"""
+    """A logger that adds the file to each report. locate: returns path and line (from 1) for a line of the text."""
 
     def __init__(self, logger: LoggerBase, locate: Callable[[int], tuple[str, int]]) -> None:
         self.logger = logger
@@ -168,11 +166,7 @@ def make_output_printable() -> None:
 
 
 def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
-    """Print a text for a person.
-
-    err: to standard error
-    nl: end the line
-    style: names of `_STYLES`, for a terminal without NO_COLOR"""
+    """Print a text for a person. nl: end the line; style: names of `_STYLES`, for a terminal without NO_COLOR."""
     stream = sys.stderr if err else sys.stdout
     if stream is None:  # closed
         return

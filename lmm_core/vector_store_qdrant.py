@@ -108,8 +108,7 @@ async def query_grouped(
 ) -> list[ScoredPoint]:
     """Return the texts around the chunks that match best, each once, with the score of its best chunk.
 
-    companion_name: collection of these texts
-    The other arguments are those of `query`."""
+    companion_name: collection of these texts; for the other arguments see `query`."""
     with _reported(logger) as reports:
         encoder, store = await aencoder_from(client, collection_name, model, reports), as_store(client)
         most = collection.chunks_for(limit)
@@ -129,7 +128,6 @@ def _reported(logger: LoggerBase | None) -> Iterator[LoggerBase]:
 
 
 def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[ScoredPoint]:
-    """Return points with all, none or some fields of their payloads."""
     if payload is True:
         return points
     names = frozenset(payload or ())
@@ -139,8 +137,6 @@ def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[S
 
 
 def _asynchronous(function: Callable[Arguments, Result]) -> Callable[Arguments, Awaitable[Result]]:
-    """Return the asynchronous form of a function, which runs it in a thread."""
-
     @wraps(function)
     async def form(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         return await asyncio.to_thread(function, *args, **kwargs)

@@ -70,11 +70,9 @@ def why_unlike(name: str, stored: Mapping[str, Any], current: Mapping[str, Any])
 class CatalogueEntry:
     """An index in the catalogue.
 
-    root: the indexed folder, relative to the database's
-    identity: see `Encoder.identity`
-    centroid: mean of the dense vectors
-    said: vector of the description
-    state: state of the index for which the snippet files were written (see `state_of`), or "" while they change"""
+    root: the indexed folder, relative to the database's; identity: see `Encoder.identity`
+    centroid: mean of the dense vectors; said: vector of the description
+    state: of the index for which the snippet files were written (see `state_of`), or "" while they change"""
 
     name: str
     description: str
@@ -88,9 +86,7 @@ class CatalogueEntry:
 
 
 def shortlist(entries: Sequence[CatalogueEntry], dense: Sequence[float]) -> list[CatalogueEntry]:
-    """Return the indexes nearest to a query.
-
-    dense: vector of the query, compared with the mean of the index's vectors and with its description's"""
+    """Return the indexes with the mean vector or description nearest to a query's dense vector."""
     near = {entry.name: max(_cosine(dense, entry.centroid), _cosine(dense, entry.said)) for entry in entries}
     return sorted(entries, key=lambda entry: (-near[entry.name], entry.name))[:SHORTLIST]
 
@@ -106,10 +102,7 @@ def _cosine(vector: Sequence[float], other: Sequence[float]) -> float:
 
 
 def database_at(project: Project, root: Path) -> Database:
-    """Return the database in a folder.
-
-    project: its settings are used for all indexes
-    Raise ConfigError if the folder is inside the project but reached through a link."""
+    """Return the database in a folder. Raise ConfigError if it is inside the project but reached through a link."""
     try:
         own_place(project.root, Path.cwd() / root)
     except FolderError as error:
@@ -119,9 +112,7 @@ def database_at(project: Project, root: Path) -> Database:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A folder of indexes, and their catalogue.
-
-    project: its settings are used for all indexes"""
+    """A folder of indexes, and their catalogue. project: its settings are used for all indexes."""
 
     root: Path
     project: Project
@@ -130,7 +121,7 @@ class Database:
         return self.root / checked_index_name(name)
 
     def project_of(self, name: str) -> Project:
-        """Return the project with the settings changed for an index: its own storage and collection."""
+        """Return the project with an index's own storage and collection."""
         folder, project = Path.cwd() / self.folder(name), self.project
         collection = f"{name}.{VECTORS}" if project.storage.url else VECTORS
         return replace(
@@ -168,9 +159,7 @@ class Database:
             raise CrawlError(f"{path} cannot be read ({error}). Remove it and run `lmm md-index` again.") from error
 
     def write(self, entry: CatalogueEntry) -> None:
-        """Write an entry of the catalogue.
-
-        Raise CrawlError, FolderError and OSError, and StoreError if another process is writing."""
+        """Write an entry. Raise CrawlError, FolderError, OSError, and StoreError if another process is writing."""
         lock = FolderLock(self.root)
         lock.take()
         try:
@@ -197,9 +186,7 @@ _FILE = re.compile(r"(?:[0-9a-f]-?){32}\.md")
 
 
 def snippet_file(index: str, snippet: Passage) -> str:
-    """Return the text of a snippet's file.
-
-    index: name of the index"""
+    """Return the text of a snippet's file."""
     header = "\n".join(filter(None, [" - ".join(snippet.titles), *snippet.questions]))
     fields = (
         f"id: {quoted(snippet.id)}\nindex: {quoted(index)}\ndoc_path: {quoted(snippet.source)}\n"

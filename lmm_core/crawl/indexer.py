@@ -48,10 +48,8 @@ README = 100_000  # characters of a README searched for its heading
 class Indexed:
     """The result of a run.
 
-    files, snippets: in the index
-    read: new or changed files
-    written, dropped: snippets
-    skipped: unreadable files and the like"""
+    files, snippets: in the index; written, dropped: snippets
+    read: new or changed files; skipped: unreadable files and the like"""
 
     name: str
     description: str
@@ -130,9 +128,7 @@ def read_description(root: Path) -> str:
 
 
 def _check_folder(database: Database, root: Path, name: str) -> None:
-    """Create the index's folder.
-
-    Raise CrawlError if `root` cannot be indexed under this name, FolderError and OSError."""
+    """Create the index's folder. Raise CrawlError if `root` cannot be indexed under this name, FolderError, OSError."""
     if not root.is_dir():
         raise CrawlError(f"{root} is not a folder")
     if root.resolve().is_relative_to(database.root.resolve()):
@@ -148,7 +144,7 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
 
 
 def _encoding_without_annotations(configured: str) -> str:
-    """Return an encoding without annotations: `bm25` or `hybrid` instead of one with them."""
+    """Return `bm25` or `hybrid` for an encoding with annotations."""
     if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
         return configured
     return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
@@ -158,8 +154,6 @@ def _encoding_without_annotations(configured: str) -> str:
 
 
 class _Run:
-    """A run of the indexer over a folder."""
-
     def __init__(self, indexer: FolderIndexer, root: Path, store: VectorStore, indexed: Indexed) -> None:
         self.indexer, self.root, self.store, self.indexed = indexer, root, store, indexed
         self.database, self.name = indexer.database, indexed.name
@@ -228,7 +222,6 @@ class _Run:
     # The catalogue
 
     async def finish(self) -> None:
-        """Update snippet files and the catalogue."""
         indexed, database = self.indexed, self.database
         before = (await asyncio.to_thread(database.entries)).get(self.name)
         root = database.from_root(self.root)
@@ -257,7 +250,6 @@ class _Run:
         return [(unchanged * old + new) / self.indexed.snippets for old, new in zip(mean, vectors, strict=True)]
 
     async def _embed(self, text: str) -> list[float]:
-        """Return a text's dense vector, empty without an embedding model."""
         assert self.encoder.encoding is not None
         [vectors] = await self.encoder.encode([texts_to_encode(self.encoder.encoding, text, "")])
         dense = vectors.get(DENSE)

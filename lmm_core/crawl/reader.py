@@ -113,9 +113,7 @@ ANNOTATIONS = AnnotationModel(("titles", "questions"), ("questions", "summary"))
 
 
 def cut_windows(text: str, docid: str, source: str, encoding: EncodingModel, language: str = "") -> list[Chunk]:
-    """Return the windows of a text in order, and the annotated summaries.
-
-    language: default without one in the header, "" to recognize it"""
+    """Return a text's windows and annotated summaries. language: if the header names none; "" to recognize it."""
     blocks = without_anchors(parse_markdown_text(text))
     windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count_tokens, LEAST))]
     document = IndexedDocument(docid, source, language_of(blocks, language))
@@ -142,7 +140,6 @@ def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:
 
 
 def _headings(parts: Sequence[tuple[Sequence[Block], Block]]) -> Iterator[Block]:
-    """Yield the headings among parts, each after its metadata."""
     for metadata, block in parts:
         if isinstance(block, HeadingBlock):
             yield from metadata

@@ -32,11 +32,7 @@ _SOURCE = re.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})
 
 @dataclass(frozen=True, slots=True)
 class SnippetHit:
-    """A snippet found.
-
-    score: comparable within a search
-    snippet: its best part
-    source: place of that part, `path#L3-L20`"""
+    """A snippet found. score: comparable within a search; snippet: its best part, from `source` (`path#L3-L20`)."""
 
     index: str
     score: float
@@ -52,9 +48,7 @@ class Indexes:
         self._libraries: dict[str, Library] = {}
 
     async def search(self, query: str, index: str = ALL, k: int = 5, most_characters: int = SHOWN) -> list[SnippetHit]:
-        """Return the best `k` snippets, best first. Raise CrawlError, StoreError or ModelError.
-
-        index: its name, or `all`; most_characters: of a snippet."""
+        """Return the `k` best snippets in an index, or in `all`. Raise CrawlError, StoreError or ModelError."""
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._named_entries, index))
         async with self._open(entries, are_all=index == ALL) as libraries:
@@ -67,9 +61,7 @@ class Indexes:
         ]
 
     async def read(self, source: str, index: str) -> list[Passage]:
-        """Return the whole snippets on some lines of an indexed file, in order. Raise CrawlError, also without any.
-
-        source: `path#L3-L20`, as in a hit"""
+        """Return the whole snippets on some lines of a file (`path#L3-L20`). Raise CrawlError, also for none."""
         place = _SOURCE.fullmatch(source.strip())
         if place is None:
             raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")
@@ -135,7 +127,7 @@ class Indexes:
             yield libraries
 
     def _embedding_model(self, entries: Sequence[CatalogueEntry]) -> str:
-        """Return the embedding model to compare by: the configured one, or that of most indexes."""
+        """Return the embedding model to compare by: the configured one, or the most frequent."""
         project = self.database.project
         if project.models["embedding"] != DEFAULT:
             return str(self.models.name(project, "embedding"))

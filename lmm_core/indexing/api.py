@@ -82,7 +82,7 @@ async def aencoder_from(client: Client, collection_name: str, model: Model, logg
 def client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
     """Return the store that the configuration names; the caller closes it.
 
-    config: by default that of the working folder. None if it cannot be opened, which is reported. Raise ConfigError,
+    config: by default the working folder's. Return None if it cannot be opened, which is reported. Raise ConfigError,
     and pydantic's ValidationError for wrong arguments."""
     return _open_store(project_store, config, logger)
 

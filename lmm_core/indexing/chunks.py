@@ -55,11 +55,7 @@ DEFAULT_MODEL = AnnotationModel(("titles", "questions"))
 
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
-    """The document that chunks are made of.
-
-    docid: whatever its header says
-    source: its file
-    language: its code, if known"""
+    """The document that chunks are made of. docid: the header's, if it has one; language: its code, or ""."""
 
     docid: str
     source: str
@@ -153,7 +149,6 @@ def _hash_of(texts: ChunkTexts) -> str:
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a node's texts, each with its own properties."""
     if not is_indexed(node):
         return
     if isinstance(node, HeadingNode):
@@ -168,10 +163,7 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
 
 
 def _properties(node: Node) -> dict[str, Any]:
-    """Return a node's public properties, own and inherited, the nearest first.
-
-    Excludes private keys, chats, edits, and header properties but for questions.
-    """
+    """Return a node's public properties, own and inherited; of the header's, only questions."""
     properties_of_node: dict[str, Any] = {}
     for part in (node, *reversed(node.ancestors)):
         if isinstance(part, HeaderNode):
@@ -192,7 +184,7 @@ def _properties(node: Node) -> dict[str, Any]:
 
 
 def _annotations(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
-    """Return a node's encoded metadata, a line per value. titles: path to the node."""
+    """Return a node's encoded metadata, a line per value."""
     parts = []
     for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
         value = " - ".join(titles) if name == "titles" else _value(node, name, model)
@@ -250,7 +242,6 @@ def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
 
 
 def _place_in_document(node: Node, docid: str, sequence: int) -> dict[str, Any]:
-    """Return a chunk's sequence and lines for the payload; lines from 1, end included."""
     start, end = _lines(node)
     place = {"sequence": sequence, "textid": f"{docid}.{sequence}", "line_start": start, "line_end": end}
     block = node.block if isinstance(node, TextNode) else None

@@ -48,9 +48,7 @@ GROUP = "document"
 
 
 async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
-    """Create a collection for an encoder. Return True if it is new.
-
-    Raise ModelError, and StoreError if an existing one differs."""
+    """Create a collection for an encoder. Return True if it is new. Raise ModelError, or StoreError if it differs."""
     identity = encoder.identity()
     stored = await asyncio.to_thread(store.metadata, name)
     if stored is not None:
@@ -118,9 +116,7 @@ def chunks_for(documents: int) -> int:
 async def afind_documents(
     store: VectorStore, companion: str, chunks: Sequence[ScoredPoint], limit: int
 ) -> list[ScoredPoint]:
-    """Return the distinct documents of chunks, from a companion collection. Raise StoreError.
-
-    Each has the place and score of its best chunk."""
+    """Return the distinct documents of chunks, each with the place and score of its best chunk. Raise StoreError."""
     best: dict[str, float] = {}
     for chunk in chunks:
         if group := chunk.payload.get(GROUP):
@@ -151,8 +147,7 @@ class CollectionInfo:
     """The contents and making of a collection.
 
     encoding, embedding, sparse: as configured, "" for none
-    languages: points by code, "" if unknown
-    is_earlier: made by an earlier version"""
+    languages: points by code, "" if unknown; is_earlier: made by an earlier version"""
 
     name: str
     points: int
@@ -167,9 +162,7 @@ class CollectionInfo:
 class IndexInfo:
     """The contents of a project's index.
 
-    place: folder or server
-    size: bytes on this disk, None on a server
-    documents: their number
+    place: folder or server; size: bytes on this disk, None on a server
     written: last change, in seconds since 1970, or 0"""
 
     place: str
@@ -225,10 +218,9 @@ NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
 async def make_collections(
     store: VectorStore, name: str, encoders: Mapping[str, Encoder], records: Sequence[FileRecord], anew: bool
 ) -> None:
-    """Create the missing collections, or, with `anew`, all. Raise StoreError and ModelError.
+    """Create the missing collections, or, with `anew`, all. name: owns the records. Raise StoreError and ModelError.
 
-    The embedding model is tried before old collections are removed. name: the one whose files are recorded; records: of
-    these."""
+    The embedding model is tried before old collections are removed."""
     if anew:
         for encoder in encoders.values():
             await encoder.spec()
@@ -285,9 +277,7 @@ _open: dict[str, VectorStore] = {}
 
 
 def project_store(project: Project, *, reads: bool = False) -> VectorStore:
-    """Open a project's store, which the caller closes. Raise StoreError.
-
-    reads: read-only, so that a copy serves for a read-only folder"""
+    """Open a project's store, which the caller closes. reads: copy it if it is read-only. Raise StoreError."""
     from ..store.places import LocalStorage, RemoteSource, open_store
 
     database = project.database

@@ -56,10 +56,8 @@ class Encoded:
     """A document ready to be stored.
 
     documents: the larger texts that contain the chunks
-    too_long: number of chunks that are too long for the embedding model
-    system: system message in the header, or ""
-    statistics: of its words (see `TermStatistics.packed`)
-    fingerprint: of its file, or "" if it has none"""
+    too_long: number of chunks that exceed the embedding model's window
+    statistics: see `TermStatistics.packed`; fingerprint: its file's, or "" without one"""
 
     docid: str
     source: str
@@ -72,9 +70,7 @@ class Encoded:
 
 
 def language_of(blocks: Sequence[Block], usual: str) -> str:
-    """Return the code of a document's language, or "" if it cannot be recognized.
-
-    usual: language of documents whose header names none; "" to recognize it"""
+    """Return the code of a document's language, or "". usual: for headers without one; "" to recognize it."""
     named = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
     if named:
         return named
@@ -160,7 +156,7 @@ def _window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | N
 
 
 def _link_documents(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
-    """Return the chunks, each with the id of its document; a summary gets that of the first text in its section."""
+    """Link each chunk to its document, and a summary to the document of the first text in its section."""
     linked = []
     starts = [text.line for text in texts]
     for chunk in chunks:
@@ -179,9 +175,7 @@ def _link_documents(chunks: list[Chunk], texts: Sequence[ParentDocument], docume
 
 
 def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
-    """Return the options with those in `split` of a header. Raise ConfigError.
-
-    header: value of `split`, or None"""
+    """Return the options updated from a header's `split`, which may be None. Raise ConfigError."""
     if header is None:
         return opts
     if not isinstance(header, dict):
@@ -208,8 +202,7 @@ def encode_document(
 ) -> Encoded | None:
     """Return a file as it will be stored, or None if an error in its header was reported.
 
-    project: with the knit rules for this file
-    encoder: of the collection; None to encode words alone"""
+    project: with the knit rules for this file; encoder: None to encode words alone"""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -245,10 +238,9 @@ def find_docid(file: MarkdownFile, project: Project) -> str | None:
 def encode_files(
     paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase, models: Models | None = None
 ) -> list[Chunk]:
-    """Return the chunks of files as for a new index. Raise ModelError and StoreError.
+    """Return the chunks of files as for a new index; unreadable files are reported. Raise ModelError and StoreError.
 
-    Files that cannot be read are reported.
-    models: of which the embedding model decides how long chunks may be; None to encode words alone"""
+    models: set how long chunks may be; None to encode words alone"""
     chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:
@@ -271,10 +263,7 @@ LEAST = 32  # tokens of a chunk, even if the window is smaller
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of a text that an embedding model reads.
-
-    tokens: how many it reads
-    count: returns the number of tokens in a text"""
+    """The number of tokens that an embedding model reads, and the function that counts them."""
 
     tokens: int
     count: Count

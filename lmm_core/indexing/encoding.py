@@ -79,8 +79,7 @@ def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddin
 class ChunkTexts:
     """The encoded texts of a chunk; all may be empty.
 
-    dense: one text, or annotations and content for a multivector
-    language: the code of `sparse`"""
+    dense: one text, or annotations and content for a multivector; language: the code of `sparse`"""
 
     dense: tuple[str, ...] = ()
     sparse: str = ""
@@ -114,7 +113,6 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, lan
 class Encoder:
     """Creates the vectors of a collection. Raise StoreError if a needed model is missing.
 
-    encoding: of the texts, if known
     patience: seconds for embedding queries, None for no limit"""
 
     model: QdrantEmbeddingModel
@@ -179,8 +177,7 @@ class Encoder:
     ) -> list[Search]:  # fmt: skip
         """Return the queries for several texts, embedded together. Raise ModelError, or StoreError without vectors.
 
-        compared: limited to the collection's vectors
-        languages: for stemming"""
+        compared: limited to the collection's vectors; languages: for stemming"""
         by_text: list[dict[str, Vector]] = [{} for _ in texts]
         if self.embedder is not None and compared != "words":
             for vectors, dense in zip(by_text, await self._embed(self.embedder, texts), strict=True):
@@ -193,7 +190,6 @@ class Encoder:
         return [Search(vectors, limit, where=where) for vectors in by_text]
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of queries. Raise ModelError after `patience`."""
         try:
             async with asyncio.timeout(self.patience):
                 return await embedder.embed(list(queries))
@@ -254,9 +250,7 @@ def make_encoder(
 ) -> Encoder:
     """Return an encoder as configured. Raise StoreError and ModelError.
 
-    identity: the collection's identity, for open choices
-    encoding: may be `default`
-    reads: see `_embedder`"""
+    identity: the collection's, for open choices; encoding: may be `default`; reads: see `_embedder`"""
     if encoding == DEFAULT:
         encoding = _known_encoding(identity)
     embedder = None
@@ -287,8 +281,7 @@ def _known_encoding(identity: Mapping[str, Any]) -> str:
 
 
 def _embedder(project: Project, models: Models, identity: Mapping[str, Any], reads: bool = False) -> Embedder | None:
-    """Return the configured embedding model, or the collection's, with a cache. reads: missing models fail on use
-    only."""
+    """Return the configured embedding model, or the collection's, cached. reads: a missing one fails on use only."""
     stored_model = str(identity.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
     configured = replace(project, models=project.models | {"embedding": stored_model}) if stored_model else project
     try:
@@ -317,7 +310,7 @@ def _sparse(project: Project) -> Bm25Encoder:
 
 
 def report_long(encoder: Encoder, too_long: int, logger: LoggerBase) -> None:
-    """Report chunks that the embedding model truncates. too_long: their number"""
+    """Report chunks that the embedding model truncates."""
     if too_long and encoder.embedder is not None:
         logger.warning(
             f"{counted(too_long, 'chunk')} with more than the {encoder.embedder.window} tokens that "
@@ -327,7 +320,7 @@ def report_long(encoder: Encoder, too_long: int, logger: LoggerBase) -> None:
 
 
 def report_unfindable(encoder: Encoder, unasked: int, count: int, logger: LoggerBase) -> None:
-    """Warn if only questions and titles are encoded, and most texts have no questions. count: of chunks"""
+    """Warn if only questions and titles are encoded, and most texts have no questions."""
     if encoder.encoding is EncodingModel.SPARSE and 2 * unasked > count:
         logger.warning(
             f"The encoding `sparse` finds texts by their titles and questions alone, but {unasked} of "

@@ -57,11 +57,8 @@ class Passage(Placed):
     """An indexed chunk.
 
     path: section number (`1.2`, "" before the first heading)
-    lines: from 1, end included
-    repeated: additional lines before, such as a table head
-    language: code, or ""
-    score: in a search, or 0
-    page: in the imported file, or 0"""
+    lines: from 1, end included; repeated: additional lines before, such as a table head
+    language: code, or ""; score: in a search, or 0; page: in the imported file, or 0"""
 
     id: str
     text: str
@@ -92,8 +89,7 @@ class Section(Placed):
 
     path: "" for a document, which begins with the text before its first heading
     passages: without summary and subsections
-    titles: the path, its own included
-    questions: annotated for it alone"""
+    titles: the path, its own included; questions: annotated for it alone"""
 
     docid: str
     source: str
@@ -122,7 +118,7 @@ class Section(Placed):
 
     @property
     def gist(self) -> str:
-        """Its summary, or that of the only subsection if it has no other text."""
+        """Its summary, or the only subsection's if it has no other text."""
         section = self
         while not section.summary and not section.passages and len(section.children) == 1:
             (section,) = section.children
@@ -143,9 +139,7 @@ class Section(Placed):
 class Material:
     """The contents of a collection.
 
-    documents: ordered sections
-    types, languages: numbers of passages
-    system: the teacher's style of answers"""
+    types, languages: numbers of passages; system: the teacher's style of answers"""
 
     documents: list[Section] = field(default_factory=list)
     sections: dict[Key, Section] = field(default_factory=dict)
@@ -321,9 +315,7 @@ def merge(passages: Sequence[Passage]) -> str:
 
 
 def repeated(before: str, last: int, passage: Passage) -> int:
-    """Return the length of the overlap, or the repeated table head, at a passage's start.
-
-    last: the line where the text before ends"""
+    """Return the length of an overlap or a repeated table head at a passage's start. last: line where `before` ends."""
     is_longer = passage.text.count("\n") > passage.line_end - passage.line_start
     if passage.line_start > last and not is_longer:
         return 0
@@ -343,7 +335,6 @@ def _overlap(before: str, passage: Passage) -> int:
 
 
 def _table_header(before: str, passage: Passage) -> int:
-    """Return the length of the repeated table head, or 0."""
     lines = passage.text.split("\n")
     header = "\n".join(lines[: max(0, len(lines) - (passage.line_end - passage.line_start + 1))])
     return len(header) if header.startswith(("|", "+-")) and header in before else 0

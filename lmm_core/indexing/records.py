@@ -3,8 +3,8 @@
 Only changes are embedded. New points are written first, then the payloads of moved ones, and points are removed last:
 a failure leaves the old version complete. The collection `NAME.files` records the hash of each file, so that unchanged
 files are not parsed. A file is recorded as begun before its first point changes, and as done after the last, so that an
-interrupted file never counts as unchanged. The record that it is begun is written ahead, and holds until the store is
-closed: a power cut may lose points, but keep a record that they were written.
+interrupted file never counts as unchanged. That record is written ahead, and holds until the store is closed: a power
+cut may lose points.
 """
 
 from __future__ import annotations
@@ -57,11 +57,8 @@ def check_collections(name: str, companion: str) -> None:
 class Counts:
     """The result of a refresh in numbers.
 
-    written, moved, removed, unchanged: chunks written with vectors, changed only in their payload (such as lines),
-    removed, and left as they were
-    documents: documents that were compared with the index, since their files had changed
-    same: documents whose files had not changed
-    """
+    moved: chunks changed only in their payload, such as lines
+    documents: compared with the index, since their files had changed; same: with unchanged files"""
 
     written: int = 0
     moved: int = 0
@@ -74,9 +71,7 @@ class Counts:
         return Counts(*map(add, astuple(self), astuple(other)))
 
     def describe(self, dry_run: bool = False) -> str:
-        """Return the numbers in words.
-
-        dry_run: True to say what would be done"""
+        """Return the numbers in words. dry_run: say what would be done."""
         would = "would be " if dry_run else ""
         if not self.documents:
             removed = f", {counted(self.removed, 'chunk')} {would}removed" if self.removed else ""
@@ -90,9 +85,7 @@ class Counts:
 class Changes:
     """The changes of some documents.
 
-    new, moved: chunks to write, and chunks of which only the payload changes
-    gone: ids of points to remove
-    unchanged: number of other chunks"""
+    moved: chunks with only another payload; gone: ids of points to remove; unchanged: number of other chunks"""
 
     new: list[Chunk]
     moved: list[Chunk]
@@ -107,10 +100,7 @@ class Changes:
 def find_changes(
     store: VectorStore, collection: str, docids: Sequence[str], sources: Sequence[str], chunks: Iterable[Chunk]
 ) -> Changes:
-    """Compare documents with what is stored of them, under their ids or from their files. Raise StoreError.
-
-    docids, sources: ids and files of the documents
-    chunks: of all the documents"""
+    """Compare documents with their stored chunks, by ids or files. chunks: of all documents. Raise StoreError."""
     stored = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docids}))}
     if sources:
         stored |= {point.id: point.payload for point in store.scroll(collection, Where({"source": sources}))}
@@ -135,10 +125,9 @@ async def write_changes(
     changes: Changes,
     written: Callable[[int], None] = lambda count: None,
 ) -> list[Point]:
-    """Write changes, and return the points that were embedded. Raise StoreError and ModelError.
+    """Write changes, and return the embedded points. What was written before an error stays.
 
-    What was written before an error stays.
-    written: called with the number of chunks of each batch"""
+    written: called with the number of chunks of each batch. Raise StoreError and ModelError."""
     points: list[Point] = []
     for batch in in_batches(changes.new, BATCH):
         vectors = await encoder.encode([chunk.texts for chunk in batch])
@@ -160,13 +149,12 @@ async def write_changes(
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What is recorded of an indexed file.
+    """The record of an indexed file.
 
     fingerprint: hash of the file's bytes and of settings, or BEGUN
-    count: number of its chunks
     written: when it was indexed, in seconds since 1970; 0 if unknown
     system: system message in its header, or ""
-    statistics: of its words (see `TermStatistics.packed`), or "" if they were not requested"""
+    statistics: see `TermStatistics.packed`; "" if not requested"""
 
     source: str
     docid: str
@@ -182,9 +170,7 @@ _WHOLE = "whole"  # for the statistics of all files: the state of their records
 
 
 def read_records(store: VectorStore, collection: str, statistics: bool = False) -> dict[str, FileRecord]:
-    """Return the records of a collection's files, by source. Raise StoreError.
-
-    statistics: read these too; they are large"""
+    """Return the records of a collection's files, by source. statistics: large, if wanted. Raise StoreError."""
     if store.metadata(collection + FILES) is None:
         return {}
     points = store.scroll(collection + FILES, keys=None if statistics else _BRIEF)
@@ -192,9 +178,7 @@ def read_records(store: VectorStore, collection: str, statistics: bool = False) 
 
 
 def read_statistics(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> TermStatistics | None:
-    """Return a collection's word statistics, or None if a file has none. Raise StoreError.
-
-    records: of all files, without statistics"""
+    """Return a collection's word statistics, or None if a file has none. records: of all files. Raise StoreError."""
     joint = store.retrieve(collection + FILES, [_record_id(_WHOLE)])
     if joint and joint[0].payload.get(_WHOLE) == state_of(records):
         return unpack_statistics(joint[0].payload["statistics"])

@@ -63,18 +63,13 @@ SHOWN = 3  # files named in a message
 class Refresh:
     """One run of indexing; see `markdown_upload`.
 
-    annotate: write missing annotations into the files first
-    dry_run: write nothing, and return the counts of what would change
+    dry_run: write nothing, and count the changes
     progress: of chunks, or of files if there is no embedding model
-    is_left_out: returns True for an indexed file to remove from the index
-    rebuild: replace all collections
-    reader: turns files into chunks; by default a `NotesReader`
+    is_left_out: returns True for an indexed file to remove
+    rebuild: replace all collections; repairs: rebuild a damaged index instead of raising StoreError
+    reader: by default a `NotesReader`
     written: called with the new points of each group of documents
-    repairs: rebuild a damaged index instead of raising StoreError
-
-    encoder, companion: of the main and of the companion collection
-    records: of indexed files, by source
-    anew: True if the whole index is rebuilt
+    records: of indexed files, by source; anew: the whole index is rebuilt
     collections: in a rebuild on a server, the new collections by the names that they will take over"""
 
     project: Project
@@ -112,9 +107,7 @@ class Refresh:
         return await self.index(read_indexed(paths, self._source_of, self.logger), paths)
 
     async def index(self, documents: Sequence[MarkdownFile], paths: Sequence[Path]) -> Counts:
-        """Index loaded files. Raise StoreError, ModelError and ConfigError.
-
-        paths: all files named by the caller, including any that could not be loaded"""
+        """Index loaded files. paths: all that the caller named. Raise StoreError, ModelError and ConfigError."""
         try:
             return await self._index(documents, paths)
         finally:
@@ -174,9 +167,7 @@ class Refresh:
         self.anew = False
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
-        """Index one document by its blocks. Raise StoreError, ModelError and ConfigError.
-
-        docid: used if the header has none"""
+        """Index blocks. docid: used if the header has none. Raise StoreError, ModelError and ConfigError."""
         from .documents import blocklist_encode
 
         await self._prepare()
@@ -196,7 +187,6 @@ class Refresh:
         return counts
 
     async def _prepare(self) -> None:
-        """Find encoders and records, and decide whether to rebuild."""
         self.encoder = await self._make_encoder(self._collection, self.project.embeddings.encoding)
         self.companion = await self._make_encoder(self.project.database.companion_collection, EncodingModel.NONE)
         self.anew = self.rebuild
@@ -210,11 +200,10 @@ class Refresh:
         return {self._collection: self.encoder, self.project.database.companion_collection: self.companion}
 
     def _read_records(self) -> None:
-        """Read the records of indexed files.
+        """Read the records of indexed files. Raise StoreError, also if a collection was made with other settings.
 
         If a collection is missing or rebuilt, first record all files as begun: once it has been created, nothing else
-        would show that their chunks are missing. Raise StoreError, also if a collection was made with other
-        settings."""
+        would show that their chunks are missing."""
         name = self._collection
         with suppress(*[StoreError] if self.rebuild else []):  # damaged records are not needed for a rebuild
             self.records = read_records(self.store, name)
@@ -248,7 +237,7 @@ class Refresh:
         return not self.anew
 
     def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
-        """Return files to index besides the named ones: those that an earlier run began, or all in a rebuild."""
+        """Return unnamed files to index: begun by an earlier run, or all in a rebuild."""
         self._named = {self._source_of(path): path for path in paths}
         root = self.project.root
         begun = sorted(
@@ -302,7 +291,7 @@ class Refresh:
             yield group
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
-        """Report how many chunks and tokens are about to be sent to a remote embedding model."""
+        """Report the chunks and tokens about to be sent to a remote embedding model."""
         embedder = self.encoder.embedder
         source = known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
         if embedder is None or source is None or source.local or not documents:
@@ -316,10 +305,7 @@ class Refresh:
             )
 
     async def _begin(self, docids: Mapping[str, str]) -> None:
-        """Record files as begun before their first point changes, under their old names too if they were renamed.
-
-        docids: document ids, by source
-        Raise StoreError."""
+        """Record files as begun before their first point changes, under their old names too if they were renamed."""
         if self.dry_run:
             return
         name, ids = self._collection, {*docids.values()}
@@ -354,7 +340,6 @@ class Refresh:
         return counts
 
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
-        """Return the changes of documents, and of the companion texts."""
         chunks = [chunk for document in documents for chunk in document.chunks]
         around = [text for document in documents for text in document.documents]
         companion = self.project.database.companion_collection
@@ -372,7 +357,7 @@ class Refresh:
     def prune(self, folders: Sequence[Path] | None = None) -> int:
         """Remove the chunks of excluded and of deleted files, and return their number. Raise StoreError.
 
-        folders: if given, only files deleted from these folders are removed, and other deleted files are reported"""
+        folders: remove files deleted from these alone, and report other deleted files"""
         left_out = self._drop_left_out()
         if folders is None:
             return left_out + self.remove(is_gone)

@@ -121,7 +121,7 @@ def is_own(path: Path, root: Path) -> bool:
 
 
 def check_docids(docids: Mapping[str, str], records: Mapping[str, FileRecord], root: Path) -> None:
-    """Raise StoreError if two files have the same id. docids: by file."""
+    """Raise StoreError if two files have the same id."""
     stored = {source: record.docid for source, record in records.items()
               if record.fingerprint != BEGUN and not is_gone(root / source)}  # fmt: skip
     owners: dict[str, str] = {}

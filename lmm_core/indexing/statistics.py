@@ -50,10 +50,8 @@ def texts_of(passage: Passage) -> Texts:
 class TermStatistics:
     """Statistics of the words of documents.
 
-    texts: number of passages and sections
-    stems: document frequencies
-    lengths, fields: words and texts by field
-    words: by language code
+    texts: number of passages and sections; stems: document frequencies
+    lengths, fields: words and texts by field; words: by language code
     types, languages, titles: see `Material`"""
 
     texts: int = 0
@@ -66,7 +64,7 @@ class TermStatistics:
     titles: dict[str, str] = field(default_factory=dict)
 
     def add(self, texts: Texts, language: str, stemmer: Stemmer) -> None:
-        """Count the fields of one text. language: its code."""
+        """Count the fields of one text."""
         stems: dict[str, None] = {}  # in text order, for reproducible bytes
         words_of_language = self.words.setdefault(language, {})
         for name, text in texts.items():

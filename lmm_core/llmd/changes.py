@@ -36,9 +36,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """The effect of a reply, none with `problems`.
-
-    document: with the new code context, mission and changelog"""
+    """The effect of a reply, none with `problems`. document: with the new code context, mission and changelog."""
 
     document: Llmd
     changes: tuple[FileChange, ...] = ()
@@ -49,8 +47,7 @@ class ChangePlan:
 def plan(llmd: Llmd, read: Callable[[str], str | None], reply: ParsedReply) -> ChangePlan:
     """Return a reply's changes.
 
-    read: returns a file's text by its path in the reply (original line ends), None without the file; raises LlmdError
-    if it may not be read"""
+    read: returns a file's text by its path in the reply, or None; raises LlmdError if it may not be read"""
     problems = list(reply.problems)
     texts: dict[str, str | None] = {}
     for path, line in reply.paths.items():
@@ -118,7 +115,7 @@ def _replace_lines(text: str, replacement: Replacement) -> str | None:
 
 
 def _merge_lines(replacement: Replacement, old: Sequence[str], usual_end: str) -> list[str]:
-    """Return the new lines: those that stay keep their bytes, the others get the file's usual line end."""
+    """Return the new lines. Unchanged ones keep their bytes, others get the file's usual line end."""
     merged: list[str] = []
     compared = difflib.SequenceMatcher(None, replacement.search, replacement.replace, autojunk=False)
     for kind, first, end, new_first, new_end in compared.get_opcodes():
@@ -142,7 +139,6 @@ def _end_of(line: str) -> str:
 
 
 def _find(lines: Sequence[str], search: Sequence[str]) -> list[int]:
-    """Return positions of matching lines, exact or else normalized."""
     return _places(lines, search) or _places(_normalized(lines), _normalized(search))
 
 
@@ -181,7 +177,6 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 
 
 def _new_mission(mission: str, replacement: Replacement) -> str:
-    """Return the mission of a replacement. mission: before it. Raise LlmdError if it does not fit."""
     lines, search = mission.split("\n"), plain_mission("\n".join(replacement.search)).split("\n")
     if _normalized(lines) != _normalized(search):
         raise LlmdError(f"SEARCH_MISSION differs from the mission: repeat all of it\n{_diff(lines, search)}")

@@ -27,8 +27,7 @@ _ATTEMPTS = 5  # to write a reply despite concurrent changes
 async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | None = None) -> bool:
     """Answer the last unanswered entry, and write the reply into the document as it is by then.
 
-    Return True if it was written; problems, such as a model that cannot be asked, are reported.
-    Raise OSError, MarkdownError and ConfigError."""
+    Return True if it was written; problems are reported. Raise OSError, MarkdownError and ConfigError."""
     opened = open_document(path, logger)
     entry = unanswered(opened.llmd)
     for problem in opened.llmd.problems:
@@ -55,10 +54,7 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
 
 
 def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
-    """Return the request for an entry, and the earlier entries left out of it because they do not fit.
-
-    tokens: that the model can take
-    Raise ModelError if the request is too long even without earlier entries."""
+    """Return the request for an entry, and earlier entries that do not fit. Raise ModelError if it is too long."""
     from ..models.tokens import count_tokens
 
     earlier = [other for other in llmd.entries[: llmd.entries.index(entry)] if other.human or other.assistant]
@@ -95,9 +91,9 @@ def _name_entries(entries: Sequence[ThreadEntry]) -> str:
 
 
 def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: LoggerBase) -> bool:
-    """Write a reply into the document, which may have changed meanwhile. Return True if that succeeded.
+    """Write a reply into the document, which may have changed, or else into a file beside it.
 
-    Otherwise save it in a file beside the document. Raise OSError and MarkdownError."""
+    Return True if the document was written. Raise OSError and MarkdownError."""
     text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
     why = "the entry has changed, or cannot take the reply, which"
     with contextlib.ExitStack() as otherwise:
@@ -115,9 +111,7 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
 
 
 def _add_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd | None:
-    """Return the document with the reply, or None if the entry no longer needs one.
-
-    Raise LlmdError."""
+    """Return the document with the reply, or None if the entry no longer needs one. Raise LlmdError."""
     waiting = [other for other in llmd.entries if other.assistant is None]
     same = [other for other in waiting if (other.number, other.human) == (entry.number, entry.human)]
     if not same:

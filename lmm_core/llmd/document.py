@@ -123,8 +123,7 @@ _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 class LlmdPart:
     """A section of the document, or an item of the changelog.
 
-    text: with LF line ends, without surrounding blank lines, bullet and indentation
-    start, end: offsets in characters"""
+    text: with LF line ends, without surrounding blank lines, bullet and indentation"""
 
     text: str
     start: int
@@ -135,10 +134,8 @@ class LlmdPart:
 class CodeFile:
     """A file of the code context.
 
-    content: see `as_shown`
-    line: of the heading, from 1
-    start, end: offsets of the fence
-    section, section_end: with the heading"""
+    content: see `as_shown`; line: of the heading, from 1
+    start, end: offsets of the fence; section, section_end: with the heading"""
 
     language: str
     content: str
@@ -153,11 +150,8 @@ class CodeFile:
 class ThreadEntry:
     """An entry of the thread.
 
-    number: 0 if missing
-    line: of the heading, from 1
-    reply_line: of the reply's first line, 0 without reply
-    start, end: offsets with the heading
-    reply_at: offset of the reply's mark or place"""
+    number: 0 if missing; line: of the heading, from 1; reply_line: of the reply, 0 without one
+    start, end: offsets with the heading; reply_at: offset of the reply's mark or place"""
 
     number: int
     human: str
@@ -171,9 +165,7 @@ class ThreadEntry:
 
 @dataclass(frozen=True, slots=True)
 class Llmd:
-    """A parsed document.
-
-    parts: by title (`MISSION`), without missing ones"""
+    """A parsed document. parts: by title (`MISSION`), without missing ones."""
 
     text: str
     name: str
@@ -255,7 +247,6 @@ class _DocumentReader:
         self._problem(match.start() if match else 0, f"there is no heading `{signs} {title}`{hint}")
 
     def _subsections(self, title: str) -> Iterator[tuple[Heading, int]]:
-        """Yield the headings in a section, if there is one, with the offsets at which their parts end."""
         if title in self.sections:
             section, end = self.sections[title]
             heads = [heading for heading in self.headings if section.end <= heading.start < end]
@@ -267,7 +258,6 @@ class _DocumentReader:
         return LlmdPart(text.replace("\r\n", "\n"), start, start + len(text))
 
     def _skip_blank(self, start: int, end: int) -> int:
-        """Return the offset of the first line with text."""
         part = self.text[start:end]
         text = trim_blank_lines(part)
         return start + part.index(text) if text else end
@@ -391,7 +381,7 @@ class _DocumentReader:
 
 
 def _with_ends(headings: Sequence[Heading], end: int) -> Iterator[tuple[Heading, int]]:
-    """Yield headings with the offsets at which their parts end."""
+    """Yield headings with the ends of their parts."""
     return zip(headings, [*(heading.start for heading in headings[1:]), end], strict=False)
 
 

@@ -83,7 +83,6 @@ def _fence(llmd: Llmd, old: CodeFile, content: str) -> str:
 
 
 def _language(path: str) -> str:
-    """Return a file's language: the ending of its name."""
     ending = path.rpartition(".")[2].lower() if "." in path else ""
     return ending if re.fullmatch(r"\w+", ending) else ""
 
@@ -109,7 +108,6 @@ def add_changelog(llmd: Llmd, text: str) -> Llmd:
 
 
 def _add_item(llmd: Llmd, entry: str, end: int) -> str:
-    """Return the text with another item. end: of an empty changelog."""
     item = "- " + re.sub(r"\n(?!\n)", "\n  ", entry)
     if llmd.changelog:
         end = llmd.changelog[-1].end

@@ -56,10 +56,8 @@ def _part_problem(part: str) -> str:
 class Files:
     """The files that a document may show to a model and change.
 
-    root: the project's folder, resolved
-    document: the LLMD document itself, which is not one of them
-    paths: files in its code context
-    allow: further files, as patterns of .gitignore"""
+    root: the project's folder, resolved; document: the LLMD document, which is not among them
+    paths: files in its code context; allow: further files, as patterns of .gitignore"""
 
     root: Path
     document: Path

@@ -28,9 +28,8 @@ from .files import read_bytes
 class JournalChange:
     """The change of a file.
 
-    path: relative to the root, without links
-    old, new: content before and after, or None where there is no file
-    mode: permission bits before"""
+    path: relative to the root, without links; mode: permission bits before
+    old, new: content before and after, or None where there is no file"""
 
     path: str
     old: bytes | None
@@ -40,11 +39,7 @@ class JournalChange:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Changes recorded in the journal.
-
-    document: path of the document that proposed them
-    entry: number of the entry that proposed them, or 0
-    reply: hash of its reply"""
+    """Changes recorded in the journal. document: path; entry: number, or 0; reply: hash of the entry's reply."""
 
     document: str
     entry: int
@@ -119,9 +114,7 @@ class Journal:
         return self._undo() or "The last run was interrupted. All files are as they were before it."
 
     def last(self, document: str) -> Applied | None:
-        """Return the last changes that a document made, or None if there are none or they were undone.
-
-        Raise LlmdError if the journal cannot be read."""
+        """Return the last changes that a document made and that were not undone, or None. Raise LlmdError."""
         applied = _read(self.done) if self.done.exists() else None
         return applied if applied is not None and applied.document == document else None
 

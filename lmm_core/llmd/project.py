@@ -23,9 +23,7 @@ from .reply import parse_reply
 
 @dataclass(frozen=True)
 class OpenedDocument:
-    """A document and its project.
-
-    root: the folder that its paths are relative to"""
+    """A document and its project. root: the folder that its paths are relative to."""
 
     file: MarkdownFile
     llmd: Llmd
@@ -52,9 +50,7 @@ def root_of(path: Path) -> Path:
 
 
 def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
-    """Read a document, after rolling back changes that a killed run left half-applied.
-
-    Raise OSError and MarkdownError."""
+    """Read a document, after rolling back the changes of a killed run. Raise OSError and MarkdownError."""
     root = root_of(path)
     recover(root, logger)
     file = read_markdown(path)
@@ -105,9 +101,7 @@ def _with_file(llmd: Llmd, files: Files, file: Path, root: Path) -> Llmd:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The changes proposed by a document's last reply. They cannot be applied if `plan` has problems.
-
-    files: those that the model may read and change"""
+    """The changes proposed by a document's last reply. They cannot be applied if `plan` has problems."""
 
     opened: OpenedDocument
     entry: ThreadEntry
@@ -176,9 +170,7 @@ def check(opened: OpenedDocument) -> list[Problem]:
 
 
 def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
-    """Return the document with its code context as on disk.
-
-    Missing files are removed from it, and unreadable ones left as they are; both are reported."""
+    """Return the document with its code context as on disk, and report missing files (removed) and unreadable ones."""
     synced = opened.llmd
     for path, file in opened.llmd.files.items():
         try:
@@ -194,9 +186,7 @@ def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
 
 
 def last_applied(path: Path, logger: LoggerBase) -> tuple[Journal, Applied | None]:
-    """Return the journal of a document's project, and the last changes applied to the document, or None.
-
-    Raise LlmdError and OSError."""
+    """Return the journal of a document's project, and the last changes, or None. Raise LlmdError, OSError."""
     root = root_of(path)
     recover(root, logger)
     journal = Journal(root)

@@ -40,8 +40,7 @@ _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": 
 class Replacement:
     """Lines to search for and their replacement, without line ends.
 
-    path: as in the reply, without `./` and not validated; "" for the mission
-    line: number of the line with the SEARCH mark, from 1"""
+    path: as in the reply, without `./` and not validated; "" for the mission; line: of the SEARCH mark, from 1"""
 
     path: str
     search: tuple[str, ...]
@@ -79,7 +78,7 @@ def parse_reply(text: str, request: str = "", first_line: int = 1) -> ParsedRepl
     """Parse a reply. Errors in it are not raised but listed in `problems`.
 
     request: the human's text; tags and marks that are its subject are left in the reply
-    first_line: line of the document on which the reply begins; all line numbers are the document's"""
+    first_line: line of the document on which the reply begins"""
     answer = unwrap(text, request)
     before = "\n" * (first_line - 1 + text.count("\n", 0, max(0, text.rfind(answer))))  # for the line numbers
     return _ReplyReader([line.removesuffix("\r") for line in f"{before}{answer}".split("\n")]).read()
@@ -128,9 +127,7 @@ class _ReplyReader:
             self.fence, self.opened = "", -1
 
     def _find_end(self, at: int, mark: re.Match[str]) -> int:
-        """Return the line of a block's end mark, which has as many signs as its first mark.
-
-        Raise LlmdError if there is none, or another block with as many signs begins before it."""
+        """Return the line of a block's end mark, which has as many signs as its first. Raise LlmdError without one."""
         end = f"{'>' * len(mark['signs'])} {_ENDS[mark['name']]}"
         for number, line in enumerate(self.lines[at + 1 :], at + 1):
             if line.rstrip() == end:
@@ -198,7 +195,6 @@ def _items(text: str) -> list[str]:
 
 
 def _read_path(line: str) -> str:
-    """Return the path on a line, "" if there is none."""
     label = _LABEL.match(line := line.strip())
     path = line[label.end() if label else 0 :].removesuffix(":").strip("*").removesuffix(":").rstrip()
     if ticked := _TICKED.fullmatch(path):

@@ -39,25 +39,20 @@ UNKNOWN = "Access tokens cannot be checked right now. Please tell your teacher."
 
 
 def refusal(status: int, error: str, wait: float = 0.0, challenge: str = "") -> Response:
-    """Return an error response.
-
-    wait: seconds after which to try again
-    challenge: value of WWW-Authenticate"""
+    """Return an error response. wait: seconds after which to try again; challenge: value of WWW-Authenticate."""
     headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
     return JSONResponse({"error": error}, status, headers | ({"WWW-Authenticate": challenge} if challenge else {}))
 
 
 class Rates:
-    """Token buckets by client, each refilled evenly up to a minute's questions.
-
-    rate: questions per minute"""
+    """Token buckets by client, each refilled evenly up to a minute's questions (`rate`)."""
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, who: str, cost: float = ANSWER_COST) -> float:
-        """Take a cost from a client's bucket and return 0, or return the seconds to wait if there is too little."""
+        """Take a cost from a client's bucket and return 0, or return the seconds to wait."""
         key, now = network_of(who), time.monotonic()
         left, then = self._buckets.pop(key, (float(self.rate), now))
         left = min(float(self.rate), left + (now - then) * self.rate / MINUTE)
@@ -81,11 +76,8 @@ def network_of(address: str) -> str:
 class AccessRules:
     """The rules of access to a server.
 
-    host: address on which it listens
-    token: shared by all readers, or "" for none
-    tokens: of courses and groups
-    free: paths that need no token, also for pages of other sites
-    paths: those that may be named in the log"""
+    token: shared by all readers, or "" for none; tokens: of courses and groups
+    free: paths that need no token, also for pages of other sites; paths: may be named in the log"""
 
     options: ServeOptions
     host: str

@@ -50,7 +50,6 @@ class ServedModels(Models):
     """The models of a server. They have no cache, which would store students' questions, and go on after errors."""
 
     def asker(self, project: Project, role: str) -> Asker:
-        """See `Models`."""
         asker = super().asker(project, role)
         asker.cache = None
         asker.model.stopped = None
@@ -68,7 +67,7 @@ class ServedModels(Models):
 
 @dataclass(frozen=True)
 class Looked:
-    """What was found for a question, and the conversation that will answer it."""
+    """The results for a question, and the conversation that will answer it."""
 
     talk: Conversation
     found: Retrieval
@@ -84,8 +83,7 @@ class Looked:
 class Answers:
     """Answers questions from a project's index, which is open only while it is read, so that `lmm index` can write.
 
-    log: gets errors, for the teacher
-    recorder: records questions, if there is one"""
+    log: gets errors, for the teacher"""
 
     project: Project
     models: Models
@@ -97,9 +95,7 @@ class Answers:
         self._tools = Tools(self.library)
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
-        """Return the result of work with the library. Raise HTTPException if it fails or takes too long.
-
-        wait: seconds to wait if another process has locked the index"""
+        """Return the result of work with the library. wait: seconds for a locked index. Raise HTTPException."""
         seconds = self.project.serve.search_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -143,9 +139,7 @@ class Answers:
         return await self.read(work)
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
-        """Answer a question, and send the events of the answer: its sources, parts and end.
-
-        tell: called with the name and data of each event"""
+        """Answer a question, and tell the events of the answer: its sources, parts and end."""
         found, shown = looked.found, looked.context.sources
         recorded = RecordedAnswer(self.recorder, question, found, looked.by)
         tell("sources", sources_data(shown, found.type))
@@ -230,25 +224,19 @@ def event_bytes(event: str, data: dict[str, Any]) -> bytes:
 
 
 def sources_data(sources: Sequence[CitedSource], type: str) -> dict[str, Any]:
-    """Return sources for a reader.
-
-    type: type of material that was asked for; empty if none was"""
+    """Return sources for a reader. type: see `hit_data`."""
     return {"sources": [{"number": source.number, **hit_data(source, type)} for source in sources]}
 
 
 def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
-    """Return a hit for a reader. The text of a type that was not asked for is left out: it may be a solution.
-
-    type: type of material that was asked for; empty if none was"""
+    """Return a hit for a reader, without the text of a type that was not requested (""): it may be a solution."""
     open_text = not hit.types or type in hit.types
     page = {"page": hit.page} if hit.page else {}
     return {**_place(hit.titles, hit), **page, "types": hit.types, "text": _cut(hit.text) if open_text else ""}
 
 
 def answer_data(answer: Answer, missed: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the data of an answer's last event.
-
-    missed: messages about parts of the search that were not available"""
+    """Return the data of an answer's last event. missed: messages about unavailable parts of the search."""
     return {
         "answered": answer.answered,
         "cited": answer.cited,

@@ -44,10 +44,7 @@ API = ("/ask", "/judge", "/search", "/health", "/about", SITE, "/")
 class Served:
     """A server's parameters.
 
-    host: listening address
-    model: overrides the configured one
-    token: required from readers, "" for none
-    files: the box's, by path"""
+    model: overrides the configured one; token: required from readers, "" for none; files: the box's, by path"""
 
     project: Project
     host: str
@@ -76,7 +73,6 @@ class _Routes:
         self.tokens = TokenFile(answers.project.root)
 
     def application(self) -> Starlette:
-        """Return the application with middleware."""
         files = self.served.files
         rules = AccessRules(
             self.options, self.served.host, self.served.token, self.tokens, {"/", *files}, {*API, *files}

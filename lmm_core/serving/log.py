@@ -20,8 +20,6 @@ REQUESTS = 30  # lines per kind of request and window
 
 @dataclass
 class _Tally:
-    """Counts of a kind's messages since the window began."""
-
     since: float
     printed: int = 0
     left_out: int = 0
@@ -36,10 +34,7 @@ class Log:
         self._lock = threading.Lock()
 
     def __call__(self, message: str, kind: str = "", most: int = 1) -> None:
-        """Print or count a message.
-
-        kind: by default the text before the first colon
-        most: per minute"""
+        """Print or count a message. kind: by default the text before the first colon; most: per minute."""
         with self._lock:
             self._report_old()
             kind = kind or message.partition(": ")[0]

@@ -54,10 +54,7 @@ def our_texts(language: str) -> dict[str, str]:
 
 
 def with_our_texts(options: ServeOptions, language: str = "", course: str = "") -> ServeOptions:
-    """Return options completed with our texts.
-
-    language: of the course, unless the options name one
-    course: default title"""
+    """Return options completed with our texts. language: the course's, if they name none; course: default title."""
     language = options.language or language or "en"
     ours = our_texts(language)
     return replace(

@@ -25,10 +25,8 @@ RANDOM = re.compile("[0-9a-f]{32}")  # ids of answers and conversations
 class Question:
     """A question with its history.
 
-    type: requested type, "" for any
-    conversation: random id from the page, or ""
-    asked: arrival, by `perf_counter`
-    cost: of requests to models"""
+    type: requested type, "" for any; conversation: random id from the page, or ""
+    asked: arrival, by `perf_counter`; cost: of requests to models"""
 
     text: str
     history: tuple[tuple[str, str], ...] = ()

@@ -37,8 +37,7 @@ SECTIONS = 10  # uncited sections to record
 class Recorder:
     """Writes turns and ratings in a thread of its own. Failures are logged, without the texts.
 
-    conversations: also record answers, comments, and which questions belong to one conversation
-    keep_days: days after which a record is deleted"""
+    conversations: also record answers, comments, and which questions belong together; keep_days: days until deletion"""
 
     def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Log) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
@@ -49,10 +48,7 @@ class Recorder:
         self._submit(lambda: self.recordings.add(recorded))
 
     async def judge(self, id: str, thumb: int, comment: str) -> bool:
-        """Record a student's rating of an answer, and with `conversations` also the comment.
-
-        thumb: 1 up, -1 down, 0 none
-        Return False if there is no such answer. Raise RecordingError."""
+        """Record a rating, and with `conversations` the comment. Return False for unknown ids. Raise RecordingError."""
         recorded = comment if self.conversations else ""
         future = self._submit(lambda: self.recordings.judge(id, thumb, recorded))
         return bool(await asyncio.wrap_future(future))
@@ -104,9 +100,7 @@ def describe_recording(options: ServeOptions) -> str:
 
 
 class RecordedAnswer:
-    """An answer in progress, which is recorded at its end if there is a recorder.
-
-    id: identifies the answer in a rating; "" if it is not recorded"""
+    """An answer in progress, recorded at its end if there is a recorder. id: for ratings; "" if it is not recorded."""
 
     def __init__(self, recorder: Recorder | None, question: Question, retrieval: Retrieval, by: str) -> None:
         self.recorder, self.question, self.retrieval, self.by = recorder, question, retrieval, by
@@ -121,9 +115,7 @@ class RecordedAnswer:
         self.parts.append(part)
 
     def end(self, outcome: Outcome, answer: Answer | None = None) -> None:
-        """Record the answer.
-
-        answer: None if it was broken off"""
+        """Record the answer, or None if it was broken off."""
         if self.recorder is None:
             return
         asked, cost = self.question, self.question.cost

@@ -29,17 +29,14 @@ class Connection(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timer for the first request."""
         super().connection_made(transport)
         self._limit()
 
     def handle_events(self) -> None:
-        """Handle data, and start or stop the timer."""
         super().handle_events()
         self._limit()
 
     def on_response_complete(self) -> None:
-        """Start the timer for the next request."""
         super().on_response_complete()
         self._limit()
 
@@ -51,6 +48,7 @@ class Connection(H11Protocol):
             self.transport.abort()
 
     def _limit(self) -> None:
+        """Start the timer when a request is expected, and stop it when one has arrived."""
         waits = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
         if waits and self._timer is None:
             self._timer = self.loop.call_later(self.asking, self.transport.abort)
@@ -73,9 +71,7 @@ def address_of(listening: socket.socket) -> str:
 def server_config(
     app: ASGIApp | Callable[[], ASGIApp], workers: int = 1, connections: int = CONNECTIONS
 ) -> uvicorn.Config:
-    """Return uvicorn's configuration.
-
-    app: application or, for several workers, a function that makes it"""
+    """Return uvicorn's configuration. app: for several workers, a function that makes it."""
     http: Any = Connection
     return uvicorn.Config(
         app, http=http, factory=workers > 1, workers=workers, limit_concurrency=connections, log_config=None,

@@ -134,8 +134,7 @@ def texts_in(value: Any) -> list[str]:
 def engine_errors(failure: str, remedy: str = "") -> Iterator[None]:
     """Turn errors of the engine and the file system into a StoreError.
 
-    failure: beginning of the message
-    remedy: what to do after an error of the engine"""
+    failure: beginning of the message; remedy: advice after an error of the engine"""
     try:
         yield
     except FolderError as error:
@@ -150,9 +149,7 @@ def engine_errors(failure: str, remedy: str = "") -> Iterator[None]:
 
 
 def why_not_opened(folder: Path, error: Exception) -> str:
-    """Return a message that says why the engine cannot open a collection.
-
-    folder: of the collection"""
+    """Return a message that says why the engine cannot open a collection."""
     if "No space left on device" in str(error):  # opening writes; the engine's message is only this
         return f"The disk of {folder.parent} is full. Make room and run this again."
     return (

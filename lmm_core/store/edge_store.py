@@ -219,9 +219,7 @@ class EdgeStore(VectorStore):
         self, name: str, shard: EdgeShard, values: Sequence[Any], number: int,
         size: Callable[[Any], int] = lambda value: 0,
     ) -> Iterator[Sequence[Any]]:  # fmt: skip
-        """Yield values to write in batches, each if there is room; then rebuild segments if that is due.
-
-        number: of values in a batch; size: of a value in bytes"""
+        """Yield batches to write, each if there is room; then rebuild segments if due. size: of a value in bytes."""
         for batch in in_batches(values, number):
             check_room(self.folder, sum(map(size, batch)))
             yield batch

@@ -77,8 +77,7 @@ def _own_options(url: str) -> dict[str, Any]:
 class QdrantStore(VectorStore):
     """The collections of a client.
 
-    source: its server, or None for collections in memory or in a folder
-    key: removed from messages
+    source: its server, or None for collections in memory or in a folder; key: removed from messages
     place: names a store without server in messages"""
 
     def __init__(
@@ -217,7 +216,6 @@ class QdrantStore(VectorStore):
     def _nearest(
         self, name: str, where: Where | None, vectors: Mapping[str, Vector], limit: int
     ) -> list[list[Hit]]:  # fmt: skip
-        """Return the best matching points for each vector, in one request."""
         from qdrant_client import models
 
         fits = filter_from(where, models)
@@ -252,9 +250,7 @@ class QdrantStore(VectorStore):
     # Requests
 
     def _ask(self, request: Callable[[], Result], again: bool = True) -> Result:
-        """Return a request's result. Raise StoreError.
-
-        again: retry after a failure that may pass"""
+        """Return a request's result. again: retry after a failure that may pass. Raise StoreError."""
         if self._closed:
             raise StoreError(f"The index {self._place} was closed: open it again.")
         waits = [*WAITS] if again else []
@@ -285,9 +281,7 @@ class ServerStore(QdrantStore):
         return {alias.alias_name: alias.collection_name for alias in self._ask(self._client.get_aliases).aliases}
 
     def switch(self, names: Mapping[str, str]) -> None:
-        """Point aliases to collections, all at once.
-
-        names: collections by alias"""
+        """Point aliases to collections, all at once. names: collections by alias."""
         from qdrant_client import models
 
         operations = [
@@ -305,7 +299,6 @@ class ServerStore(QdrantStore):
 
 
 def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
-    """Return the vectors of a collection as described by the client."""
     by_name = vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
     dense = {name: params.size for name, params in by_name.items() if not params.multivector_config}
     multi = {name: params.size for name, params in by_name.items() if params.multivector_config}
@@ -340,7 +333,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _describe_status(error: Exception, status: int, has_key: bool) -> str:
-    """Return the rest of a sentence about a server's reply that begins with "The Qdrant server at …"."""
+    """Return the end of a sentence about a server's reply."""
     if status == 401:
         have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
         return f"{have} ({status})"
@@ -375,7 +368,6 @@ def _describe_connection(error: Exception, source: RemoteSource) -> str:
 
 
 def _answer(error: Exception) -> str:
-    """Return the beginning of the server's message, on one line."""
     content = getattr(error, "content", None)
     if content is None:
         return str(error)

@@ -26,9 +26,7 @@ Nearest = Callable[[Mapping[str, Vector], int], list[list[Hit]]]  # the best poi
 def run_search(
     search: Search, spec: VectorSpec, nearest: Nearest, retrieve: Callable[[list[str]], list[ScoredPoint]]
 ) -> list[ScoredPoint]:
-    """Return the results of a search, best first. Raise StoreError if a vector does not fit.
-
-    retrieve: returns points in the order of ids"""
+    """Return the results of a search, best first. Raise StoreError if a vector does not fit."""
     for name, vector in search.vectors.items():
         check_vector(name, vector, spec)
     compared = {name: vector for name, vector in search.vectors.items() if not is_empty(vector)}

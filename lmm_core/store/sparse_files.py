@@ -108,7 +108,6 @@ if sys.platform != "win32":
 
 
 def _end_by_reading(file: BinaryIO, size: int) -> int:
-    """Return the end of the last non-zero byte."""
     end = size
     while end > 0:
         start = max(0, end - PART)
@@ -120,7 +119,6 @@ def _end_by_reading(file: BinaryIO, size: int) -> int:
 
 
 def _set_length(path: Path, length: int) -> None:
-    """Set a file's length and keep its modification time."""
     status = path.stat()
     os.truncate(path, length)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -52,9 +52,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A point returned by a store.
-
-    score: 0 if it was not compared with a query"""
+    """A point returned by a store. score: 0 if it was not compared with a query."""
 
     id: str
     payload: dict[str, Any]
@@ -71,9 +69,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A query.
-
-    vectors: by name. The results for several vectors are fused by reciprocal ranks (RRF)."""
+    """A query. The results for several vectors are fused by reciprocal ranks (RRF)."""
 
     vectors: Mapping[str, Vector]
     limit: int
@@ -95,8 +91,7 @@ class VectorStore(Protocol):
     def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         """Create a collection. Raise StoreError if it exists.
 
-        metadata: JSON values stored with it
-        indexes: payload keys to filter by, with the types of their values"""
+        metadata: JSON values; indexes: payload keys to filter by, with the types of their values"""
 
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return the metadata given to `create`, or None if there is no such collection."""

@@ -37,11 +37,9 @@ pre { overflow-x: auto; } img { max-width: 100%; } table { border-collapse: coll
 
 
 def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> None:
-    """Write a deck as an Anki package (`.apkg`); importing it again updates its cards.
+    """Write a deck as an Anki package (`.apkg`); importing it again updates its cards. Raise OSError.
 
-    name: of the deck; `::` is replaced because it nests decks in Anki
-    root: folder of the notes, for images
-    Raise OSError."""
+    name: `::` is replaced because it nests decks in Anki; root: folder of the notes, for images"""
     name = name.replace("::", ": ")
     deck = genanki.Deck(_number(name), name)
     with tempfile.TemporaryDirectory() as folder:
@@ -81,18 +79,14 @@ def _number(name: str) -> int:
 
 @dataclass
 class _Images:
-    """The images on the cards, copied to `folder` under unique names.
-
-    files: copy of each image"""
+    """The images on the cards, copied to `folder` under unique names."""
 
     root: Path
     folder: Path
     files: dict[Path, Path] = field(default_factory=dict)
 
     def add(self, link: str, folder: str) -> str:
-        """Return the name of an image's copy, "" if it is missing, too large, of another type, or outside the root.
-
-        link: path relative to `folder`"""
+        """Return the name of an image's copy, "" if it is missing, too large, of another type, or outside the root."""
         try:
             path = (self.root / folder / link).resolve()
             fits = path.is_relative_to(self.root) and path.suffix.lower() in IMAGES
@@ -109,9 +103,7 @@ class _Images:
 
 
 def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
-    """Return markdown as HTML for Anki's MathJax; raw HTML becomes text.
-
-    Images that cannot be copied are replaced by their descriptions."""
+    """Return markdown as HTML for Anki's MathJax. Raw HTML becomes text, and a missing image its caption."""
     markdown = _markdown()
     environment: dict[str, Any] = {}
     tokens = markdown.parse(text, environment)

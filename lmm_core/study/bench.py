@@ -52,11 +52,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """Result of a question.
-
-    rank: from 1, None beyond `DEPTH`
-    is_shown: in the model's context
-    is_refused: without a model"""
+    """Result of a question. rank: from 1, None beyond `DEPTH`; is_shown: to the model; is_refused: without one."""
 
     labelled: Labelled
     rank: int | None
@@ -73,10 +69,7 @@ class QuestionResult:
 def judge(
     labelled: Labelled, hits: Sequence[Passage], shown: Collection[Key] = (), is_refused: bool = False
 ) -> QuestionResult:
-    """Return the result of a question.
-
-    hits: best first
-    shown: sections in the context"""
+    """Return the result of a question. hits: best first; shown: sections in the context."""
     right = {section.key for section in labelled.section.walk()}
     first = hits[0] if hits else None
     rank = next((rank for rank, hit in enumerate(hits[:DEPTH], 1) if hit.key in right), None)
@@ -119,10 +112,7 @@ def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[Q
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question in a file.
-
-    section: as named in the file, or ""
-    place: `file:line`"""
+    """A question in a file. section: as named there, or ""; place: `file:line`."""
 
     question: str
     section: str
@@ -130,9 +120,7 @@ class LabelledQuestion:
 
 
 def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> list[Labelled]:
-    """Return the questions with a named section, resolved.
-
-    Raise QuestionsError with one line per unknown or ambiguous section."""
+    """Return the questions with a named section, resolved. Raise QuestionsError with a line per wrong section."""
     labelled, problems = [], []
     for question in asked:
         try:
@@ -226,10 +214,8 @@ class EncodingResult:
 class BenchReport:
     """Results of a measurement.
 
-    annotations: embedded ones
-    budget: tokens of the context
-    results: the configured or first named encoding first
-    unlabelled: number of questions without a section"""
+    annotations: embedded ones; budget: tokens of the context; unlabelled: number of questions without a section
+    results: the configured or first named encoding first"""
 
     annotations: tuple[str, ...]
     budget: int
@@ -239,10 +225,7 @@ class BenchReport:
 
 @dataclass
 class Bench:
-    """Searches for the questions of documents, in one index per encoding.
-
-    encodings: default: the configured one
-    progress: of chunks and searches"""
+    """Searches for the questions of documents, in one index per encoding, by default the configured one."""
 
     project: Project
     models: Models
@@ -251,9 +234,8 @@ class Bench:
     progress: Progress = field(default_factory=Progress)
 
     async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
-        """Return measurements of documents, skipping and logging those with errors.
+        """Return measurements of documents, skipping and logging faulty ones. questions: see `read_questions`.
 
-        questions: file of students' questions, see `read_questions`
         Raise QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
         material = self._read(paths)
         asked = read_questions(questions) if questions else []
@@ -317,7 +299,6 @@ class _IndexedCourse:
     points: Sequence[ScoredPoint]
 
     async def without(self, questions: Collection[str]) -> Library:
-        """Return the course without some of its annotated questions."""
         collection = self.project.database.collection_name
         payloads = {
             point.id: {**point.payload, QUESTIONS: _left(point.payload[QUESTIONS], questions)}

@@ -66,9 +66,7 @@ def short_answer(question: str, passages: Sequence[Passage], language: str, summ
 
 
 def _shorten(text: str, instead: str = "") -> str:
-    """Return a text or, if it is longer than `MOST_WORDS`, the beginning of another one.
-
-    instead: that text; "" for the same"""
+    """Return a text or, if it is longer than `MOST_WORDS`, the beginning of `instead`, by default of the same."""
     if len(text.split()) <= MOST_WORDS:
         return text
     words = (instead or text).split()
@@ -120,9 +118,8 @@ class Card:
     """A study card with markdown on both sides.
 
     id: hash of document, type and front, which stays the same if the answer changes
-    source: place in the notes, for people
-    folder: folder that image links are relative to
-    link: address of the section, relative to the project"""
+    source: place in the notes, for people; link: address of the section, relative to the project
+    folder: base of image links"""
 
     id: str
     type: str
@@ -225,14 +222,12 @@ def cards_to_csv(cards: Sequence[Card]) -> str:
 
 
 def _as_text(cell: str) -> str:
-    """Return a cell that no spreadsheet runs as a formula; numbers stay as they are.
-
-    See https://owasp.org/www-community/attacks/CSV_Injection"""
+    """Return a cell that no spreadsheet runs as a formula: https://owasp.org/www-community/attacks/CSV_Injection"""
     return f"'{cell}" if cell.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(cell) else cell
 
 
 def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
-    """Return cards as a markdown document, in which the back of a card is a quote and a rule follows each card."""
+    """Return cards as a markdown document: the back as a quote, and a rule after each card."""
     parts = [f"# {title}"]
     for card in cards:
         quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))

@@ -34,10 +34,7 @@ _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+(?:['’.,-][^\W぀-�
 
 @dataclass(frozen=True)
 class OutlineEntry:
-    """An entry of a table of contents.
-
-    level: 0 for documents
-    minutes, types: including subsections without an entry"""
+    """An entry of a table of contents. level: 0 for documents; minutes, types: with subsections that have no entry."""
 
     id: str
     title: str
@@ -50,9 +47,7 @@ class OutlineEntry:
 
 
 def make_outline(material: Material, level: int = 0) -> list[OutlineEntry]:
-    """Return the table of contents; a single-section document becomes that section.
-
-    level: 1 for documents only, 0 for all"""
+    """Return the table of contents; a single-section document becomes the section. level: 1: documents, 0: all."""
     return [entry for document in material.documents for entry in _entries(document, 0, level)]
 
 
@@ -118,9 +113,7 @@ def page_title(path: Path, rules: KnitRules) -> str:
 
 
 def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width: int = WIDTH) -> str:
-    """Return the table of contents as text.
-
-    width: of the screen, in characters"""
+    """Return the table of contents as text. width: in characters."""
     times = [show_minutes(entry.minutes) for entry in entries]
     margin = max(map(len, times), default=0)
     lines = []

@@ -47,11 +47,8 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
 class StudyTime:
     """The time that a sentence gives for studying.
 
-    sessions: 0 if the sentence gives no time
-    minutes: length of each session
-    unit: evening, day, session …
-    understood: the words that name the time
-    rest: the other words"""
+    sessions: 0 if it gives no time; minutes: length of each session; unit: evening, day, session …
+    understood: the words that name the time; rest: the other words"""
 
     sessions: int
     minutes: float
@@ -61,9 +58,7 @@ class StudyTime:
 
 
 class _NamedTime(NamedTuple):
-    """A time named by words[start:end].
-
-    number: 0 if the words only say how hours are meant (`a day`)"""
+    """A time named by words[start:end]. number: 0 if they only say how hours are meant (`a day`)."""
 
     unit: _TimeUnit
     number: float
@@ -94,7 +89,6 @@ def read_time(sentence: str) -> StudyTime:
 
 
 def _time_at(words: Sequence[str], at: int) -> _NamedTime | None:
-    """Return the time whose unit is the word at a position, or None."""
     unit = _UNITS.get(words[at].lower())
     if unit is None:
         return None
@@ -133,8 +127,7 @@ _ABOUT = re.compile(
 class Step:
     """A unit of reading: a top section of a document, or the text before these.
 
-    place: file and lines
-    minutes: time to read it, plus `EXERCISE_MINUTES` for each exercise"""
+    minutes: with `EXERCISE_MINUTES` for each exercise"""
 
     id: str
     document: str
@@ -148,9 +141,7 @@ class Step:
 class StudyPlan:
     """A plan of sessions within the available time.
 
-    topic: "" for all sections
-    left_out: steps for which there is no time
-    problems: sentences that say which wishes could not be met"""
+    topic: "" for all sections; left_out: for lack of time; problems: sentences about unmet wishes"""
 
     time: StudyTime
     topic: str
@@ -164,9 +155,7 @@ class StudyPlan:
 
 
 async def make_plan(library: Library, wish: str) -> StudyPlan:
-    """Return a plan for a wish such as `three evenings`, or `two hours on residuals`.
-
-    Raise StoreError, RetrieveError and ModelError."""
+    """Return a plan for a wish such as `two hours on residuals`. Raise StoreError, RetrieveError and ModelError."""
     time, material = read_time(wish), await library.material()
     steps = list(make_steps(material))
     topic, problems = find_topic(time.rest), list[str]()
@@ -190,7 +179,7 @@ async def make_plan(library: Library, wish: str) -> StudyPlan:
 
 
 def _ids_fitting(steps: Sequence[Step], available: float) -> set[str]:
-    """Return the ids of the steps that fit into the available minutes (0: no limit), at least of the first."""
+    """Return the ids of the steps that fit into the available minutes (0: no limit), at least the first."""
     ids, minutes = set[str](), 0.0
     for step in steps:
         if not available or minutes + step.minutes <= available:
@@ -200,7 +189,6 @@ def _ids_fitting(steps: Sequence[Step], available: float) -> set[str]:
 
 
 async def _steps_about(library: Library, topic: str, steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
-    """Return the steps with sections that match a topic, the best first."""
     ranked = (await Retriever(library).retrieve(topic)).sections
     near = [hit.section.key for hit in ranked if hit.score > 0 and hit.score >= NEAR * ranked[0].score]
     places = {step.id: min(map(near.index, keys & set(near)), default=-1) for step, keys in steps}
@@ -236,7 +224,7 @@ def _step(section: Section, document: str, title: str, passages: Sequence[Passag
 
 
 def divide(steps: Sequence[Step], time: StudyTime) -> tuple[tuple[Step, ...], ...]:
-    """Return steps in order, divided into sessions of similar length: of about two hours, if no time is given."""
+    """Return steps in order, divided into sessions of similar length, by default about two hours."""
     total = _sum(steps)
     count = min(time.sessions or max(-(-int(total) // SESSION), 1), max(len(steps), 1))
     sessions: list[list[Step]] = [[] for _ in range(count)]
@@ -249,7 +237,7 @@ def divide(steps: Sequence[Step], time: StudyTime) -> tuple[tuple[Step, ...], ..
 
 
 def find_topic(sentence: str) -> str:
-    """Return what follows the last `only`, `about`, `nur`, `sur` or the like in a sentence, or ""."""
+    """Return the text after the last `only`, `about`, `nur`, `sur` or the like in a sentence, or ""."""
     about = _ABOUT.search(sentence)
     if not about:
         return ""
@@ -264,7 +252,7 @@ def _sum(steps: Sequence[Step]) -> float:
 
 
 def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
-    """Return a plan as text, problems first. If it would be longer than a page, only documents are listed."""
+    """Return a plan as text, problems first. If longer than a page, it lists only documents."""
     lines = [wrap(problem, "", width) for problem in plan.problems]
     time, about = plan.time, f" about “{plan.topic}”" if plan.topic else ""
     understood = (

@@ -18,9 +18,8 @@ TOO_SMALL = 100.0  # the cost of an undersized piece
 class Piece(NamedTuple):
     """A part of a text, `text[start:end]`.
 
-    frame: repeated lines around it
-    overlap: where text repeated from the previous piece starts
-    size: in its frame"""
+    frame: repeated lines around it; size: in its frame
+    overlap: where text repeated from the previous piece starts"""
 
     start: int
     end: int
@@ -32,8 +31,7 @@ class Piece(NamedTuple):
 def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int = 0) -> list[Piece]:
     """Cut a text into pieces of at most `limits.max_size`.
 
-    starts: positions of blocks, kept whole if possible
-    overlap: maximum repeated from the previous piece, in the limits' unit"""
+    starts: of blocks, kept whole if possible; overlap: maximum repeated from the previous piece, in the limits' unit"""
     search = _PieceSearch(text, _merge_small(find_units(text, starts, limits), limits), limits, overlap)
     return _without_blank(text, list(search.pieces()))
 

@@ -56,9 +56,9 @@ Count = Callable[[str], int]
 class ChunkBlock(TextBlock):
     """A chunk of a document.
 
-    line, line_end: first and last line of its own text in the file, from 1
-    repeated, closing: number of characters at its start and end that are not its own (overlap, table head, fences)
-    type: of the RAG-only div that it comes from, or None"""
+    line, line_end: of its own text in the file, from 1
+    repeated, closing: characters at its start and end that are not its own (overlap, table head, fences)
+    type: its RAG-only div's, or None"""
 
     line_end: int = 1
     repeated: int = 0
@@ -80,9 +80,7 @@ class ChunkBlock(TextBlock):
 class ParentDocument:
     """A text that a search may return for a chunk: a section's own text, or a part of it.
 
-    line, line_end: its first and last line in the file, from 1
-    titles: of the sections around it, the outermost first
-    context_summary: summary of the nearest enclosing section that has one"""
+    titles: of enclosing sections, the outermost first; context_summary: of the nearest that has one"""
 
     text: str
     line: int
@@ -178,15 +176,13 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
 
 
 def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]]:
-    """Yield the texts in groups, of which each starts at one of the lines."""
+    """Yield groups of texts that start at the lines."""
     starts = [0, *(at for at, text in enumerate(texts) if at and text.line in lines), len(texts)]
     return (texts[start:end] for start, end in pairwise(starts))
 
 
 class BlocksText:
-    """The joined text of blocks, which knows the file's line at each position.
-
-    starts: positions of the blocks in the text"""
+    """The joined text of blocks, which knows the file's line at each position. starts: of the blocks."""
 
     def __init__(self, texts: Sequence[Block]) -> None:
         sources = [_without_lead(text) if text.source[:1] in _LEAD_CHARACTERS else text.source for text in texts]
@@ -249,7 +245,6 @@ def _follows(block: Block, following: Block) -> bool:
 
 
 def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBlock]) -> Iterator[Block]:
-    """Yield a text's chunks, each after its metadata."""
     for at, chunk in enumerate(chunks):
         if at == 1:
             metadata = [block for source_block in metadata if (block := _public_part(source_block)) is not None]
@@ -328,8 +323,7 @@ def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitO
 class TextRun:
     """Consecutive texts of one section that may be joined.
 
-    metadata: blocks that annotate the text
-    alone: True if the text must not be joined. Such a run, or one with metadata, has a single text."""
+    A run with metadata, or which is `alone`, has a single text."""
 
     texts: list[TextBlock]
     metadata: list[MetadataBlock] = field(default_factory=list)
@@ -366,7 +360,6 @@ def _text(block: Block) -> TextBlock | None:
 
 
 def _continues(run: TextRun, block: TextBlock, rules: KnitRules) -> bool:
-    """Return True if a text may join the run before it."""
     return _follows(run.texts[-1], block) and not run.alone and not _is_alone(block, rules)
 
 
@@ -393,6 +386,5 @@ def _first_attributes(text: str) -> Attributes:
 
 
 def _is_one_div(text: str) -> bool:
-    """Return True if the div that begins a text also ends it."""
     regions = Regions(text)
     return (regions.div_end(0) if text.startswith(":::") else regions.end(0)) == len(text)

@@ -21,10 +21,9 @@ SECTION = -2.0  # before a heading, where sections shall stay whole
 
 
 class Separator(NamedTuple):
-    """A pattern after which a text can be cut, and the cost of that.
+    """A pattern after which a text can be cut, and the cost.
 
-    at_blank: the cost if the match holds a blank line
-    sentences: check for abbreviations"""
+    at_blank: the cost if the match holds a blank line; sentences: check for abbreviations"""
 
     pattern: re.Pattern[str]
     cost: float
@@ -85,8 +84,7 @@ def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
 class ChunkLimits:
     """The sizes of chunks, in the unit of `count`.
 
-    size: target
-    max_size: never exceeded
+    size: target; max_size: never exceeded
     least: desired minimum; with it, texts are cut at headings first"""
 
     size: int
@@ -113,10 +111,7 @@ class ChunkLimits:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Lines repeated in each piece of something longer.
-
-    before: table head, or opening line of code or a div
-    after: closing line"""
+    """Lines repeated in each piece of something longer: table head, or the lines around code or a div."""
 
     before: str = ""
     after: str = ""
@@ -138,11 +133,8 @@ class TextPart(NamedTuple):
 class Unit:
     """An indivisible part of a text: `text[start:end]`.
 
-    frame: lines to repeat in a chunk that begins or ends with it
-    cost: of a cut after it
-    prose: the next chunk may repeat its sentences
-    size: without surrounding blank lines
-    full: with them"""
+    frame: lines to repeat in a chunk that begins or ends with it; prose: the next chunk may repeat its sentences
+    cost: of a cut after it; size: without surrounding blank lines; full: with them"""
 
     start: int
     end: int
@@ -264,7 +256,6 @@ class _BlockCutter:
         return self._take_row(line, inside)
 
     def _take_row(self, line: int, region: _Region) -> int:
-        """Add a line of code or a row of a table."""
         is_last = region.kind == "code" and line == region.last
         if is_last:
             self.units[-1].cost = WORD
@@ -281,7 +272,6 @@ class _BlockCutter:
     def _add(
         self, line: int, stop: int, cost: float, separators: Sequence[Separator] = WORDS, *, prose: bool = False
     ) -> int:
-        """Add the units of some lines, and return the next line."""
         frame = Frame(self.frames[line].before, self.frames[stop].after)
         part = TextPart(self.at[line], self.at[stop], frame, prose)
         units = _fit(self.text, part, self.limits) or cut_at(self.text, part, self.limits, separators)
@@ -308,7 +298,6 @@ class _BlockCutter:
         return line
 
     def _cost_before(self, line: int) -> float:
-        """Return the cost of a cut before an item or region."""
         if line >= len(self.lines):
             return BLOCK
         after, is_blank = self.lines[line], blank(self.lines[line - 1])

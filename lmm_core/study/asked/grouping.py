@@ -60,7 +60,7 @@ async def make_rows(library: Library, turns: Sequence[RecordedTurn]) -> list[Row
 
 
 def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
-    """Return the rarity of words: the root of their inverse frequency, so that the rarest one does not dominate."""
+    """Return the root of each word's inverse frequency, so that the rarest one does not dominate."""
     counts, size = Counter[int](), OTHER_QUESTIONS
     for words in questions:
         counts.update(words.keys())
@@ -69,10 +69,7 @@ def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
 
 
 def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int, float]) -> Row:
-    """Return the row of a question.
-
-    words: weights of its words
-    rarity: see `_rarity`"""
+    """Return the row of a question. words: their weights; rarity: see `_rarity`."""
     weighed = {f"word {word}": weight * rarity[word] for word, weight in words.items()}
     sections = {f"section {address}": weight for address, weight in found_sections(turn).items()}
     if not sections:
@@ -89,9 +86,7 @@ def _scaled(row: Row, share: float) -> dict[str, float]:
 
 
 def group_turns(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[QuestionGroup]:
-    """Return groups of turns, the largest first.
-
-    rows: see `make_rows`"""
+    """Return groups of turns, the largest first. rows: see `make_rows`."""
     bundles = _bundle(turns, rows)
     groups = [QuestionGroup(_central_first([bundles[at] for at in group])) for group in _join_nearest(bundles)]
     return sorted(groups, key=lambda group: (-len(group.turns), _order(group.turns[0])))

@@ -39,11 +39,7 @@ class ShownSection:
 
 @dataclass(frozen=True)
 class ShownGroup:
-    """A group of questions.
-
-    name: most central question
-    conversations: 0 if not recorded
-    failed: number of questions not answered well"""
+    """A group of questions. name: the most central; conversations: 0 if not recorded; failed: number answered badly."""
 
     name: str
     examples: tuple[str, ...]
@@ -65,11 +61,8 @@ class Comment:
 class AskedOverview:
     """An overview of a course's questions.
 
-    first, last: days
-    failures: groups of questions not answered well
-    subjects: all groups
-    small: number of groups with too few conversations to show
-    sections: those with text"""
+    first, last: days; sections: with text; subjects: all groups; failures: groups of questions not answered well
+    small: number of groups with too few conversations to show"""
 
     title: str
     questions: int
@@ -89,10 +82,7 @@ class AskedOverview:
 async def make_overview(
     root: Path, library: Library, turns: Sequence[RecordedTurn], fewest: int = FEWEST
 ) -> AskedOverview:
-    """Return the overview.
-
-    fewest: conversations of a group that is shown
-    Raise StoreError, ModelError and RetrieveError."""
+    """Return the overview. fewest: conversations of a shown group. Raise StoreError, ModelError and RetrieveError."""
     failures, subjects = await group_failures(library, turns)
     cited = Counter(source.section for turn in turns for source in turn.sources if source.cited)
     shown: dict[str, ShownSection] = {}

@@ -44,12 +44,9 @@ ProposalKind = Literal["edit", "section", "questions"]  # change a section, writ
 class GroupProposal:
     """A proposal for a group of questions.
 
-    group: its number, from 1
-    section: section to change or annotate, or the one nearest to a new section
-    turns: all turns of the group
-    asked: questions to quote, the most typical first
-    unknown: words of the subject that the notes do not contain
-    neighbours: sections about similar subjects"""
+    group: from 1; turns: all of the group; asked: questions to quote, the most typical first
+    section: to change or annotate, or the nearest to a new section; neighbours: about similar subjects
+    unknown: words of the subject that the notes do not contain"""
 
     group: int
     kind: ProposalKind
@@ -69,9 +66,8 @@ class GroupProposal:
 class Proposals:
     """Proposals for groups of questions.
 
-    undecided: sentences that say why there is no proposal for a group
-    before: number of groups for which there was a proposal before
-    small: number of groups that were asked too rarely"""
+    undecided: sentences that say why a group has no proposal
+    before, small: numbers of groups with an earlier proposal, and of groups asked too rarely"""
 
     proposals: list[GroupProposal] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
@@ -80,10 +76,9 @@ class Proposals:
 
 
 async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: frozenset[str]) -> Proposals:
-    """Return proposals for the questions that the notes did not answer.
+    """Return proposals for unanswered questions. Raise StoreError, ModelError and RetrieveError.
 
-    proposed: ids of turns in earlier proposals; their group is skipped until its conversations more than double
-    Raise StoreError, ModelError and RetrieveError."""
+    proposed: ids of turns in earlier proposals; their group is skipped until its conversations more than double"""
     failures, every = await group_failures(library, turns)
     material = await library.material()
     words = CourseWords(material, library.language, library.synonyms)
@@ -106,16 +101,14 @@ async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: froz
 async def group_failures(
     library: Library, turns: Sequence[RecordedTurn]
 ) -> tuple[list[QuestionGroup], list[QuestionGroup]]:
-    """Return the groups of the turns that failed, and the groups of all turns, the largest first each.
-
-    Raise the errors of `make_rows`."""
+    """Return the groups of failed turns, and of all turns, the largest first. Raise the errors of `make_rows`."""
     rows = await make_rows(library, turns)
     failed = [(turn, row) for turn, row in zip(turns, rows, strict=True) if is_failure(turn)]
     return group_turns([turn for turn, _ in failed], [row for _, row in failed]), group_turns(turns, rows)
 
 
 def _answering_sections(material: Material, groups: Sequence[QuestionGroup]) -> dict[str, Section]:
-    """Return for the id of each turn the section that answered most questions of its group, if there is one."""
+    """Return, by id of the turn, the section that answered most questions of its group, if any."""
     addresses = {section.address: section for section in material.walk()}
     answering: dict[str, Section] = {}
     for group in groups:
@@ -134,10 +127,7 @@ def _was_proposed(proposal: GroupProposal, proposed: frozenset[str]) -> bool:
 
 
 class CourseWords:
-    """The stems of all words in a course's texts, titles and summaries, and of synonyms.
-
-    language: code of the questions' language
-    synonyms: as under `[retrieve]` in config.toml"""
+    """The stems of all words in a course's texts, titles and summaries, and of synonyms (as in config.toml)."""
 
     def __init__(self, material: Material, language: str, synonyms: Mapping[str, Iterable[str]] | None = None) -> None:
         self.language = language
@@ -166,9 +156,7 @@ class CourseWords:
 
 @dataclass
 class _Decider:
-    """Decides what to propose for groups of unanswered questions.
-
-    answering: the section that answered similar questions, by id of the turn"""
+    """Decides what to propose for groups of unanswered questions. answering: see `_answering_sections`."""
 
     retriever: Retriever
     words: CourseWords
@@ -197,7 +185,7 @@ class _Decider:
         return GroupProposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
 
     def _subject(self, questions: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the words that many questions share, and those of them that the notes do not contain."""
+        """Return the words that many questions share, and among these the words that the notes do not contain."""
         words = [self.words.asked(question) for question in questions]
         counts = Counter(stem for own in words for stem in own)
         shared = [stem for stem, count in counts.most_common() if count >= SHARED * len(questions)]
@@ -249,7 +237,7 @@ def quoted_questions(turns: Iterable[RecordedTurn]) -> tuple[str, ...]:
 
 
 def quoted_line(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Return at most this many characters of a student's text, on one line and without control characters."""
+    """Return the beginning of a student's text, on one line and without control characters."""
     return one_line(" ".join(printable(text).split()), most)
 
 
@@ -258,11 +246,8 @@ def edit_request(
 ) -> str:
     """Return a request for an edit, for the model that will answer it.
 
-    asked: questions to quote
-    conversations: number of conversations in which they were asked
-    unknown: words of the students that the notes do not contain
-    near: names of sections about similar subjects
-    is_new: True to request a new section"""
+    conversations: in which `asked` were asked; unknown: students' words that the notes do not contain
+    near: names of sections about similar subjects; is_new: request a new section"""
     lines = [f"In {counted(conversations, 'conversation')} students asked what these notes do not answer. They typed:"]
     lines += [OPENING, *map(as_data, asked), CLOSING]
     if unknown:
@@ -295,7 +280,7 @@ async def propose_in_files(
 ) -> list[FileProposals]:
     """Write proposals into their files, and log failures. Return the files that could be changed.
 
-    recordings: where to note what was proposed; if None, nothing is written"""
+    recordings: note what was proposed; None to write nothing"""
     written = []
     for source in dict.fromkeys(proposal.section.source for proposal in proposals):
         own = tuple(proposal for proposal in proposals if proposal.section.source == source)
@@ -344,7 +329,7 @@ def _edit(proposal: GroupProposal, line: int) -> ProposedEdit:
 
 
 def _line_of(section: Section, blocks: Sequence[Block]) -> int:
-    """Return the line of a section's heading now, or when it was indexed if the heading is not there any more."""
+    """Return the line of a section's heading now or, if it is gone, when it was indexed."""
     tree = blocks_to_tree(blocks)
     if not section.path or tree is None:
         return 1

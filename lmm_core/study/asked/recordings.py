@@ -29,11 +29,7 @@ Outcome = Literal["answered", "partly", "refused", "off_topic", "broken", "stopp
 
 @dataclass(frozen=True, slots=True)
 class RecordedSource:
-    """A section found for a question.
-
-    section: address, `file#anchor`
-    titles: heading path
-    rank: of its best passage, from 1"""
+    """A section found for a question. section: `file#anchor`; titles: heading path; rank: from 1."""
 
     section: str
     titles: tuple[str, ...]
@@ -46,15 +42,10 @@ class RecordedSource:
 class RecordedTurn:
     """A question with its answer.
 
-    id: random, used for feedback
-    conversation: random id of a page view, "" if not recorded
-    hour: UTC, `2026-11-22T14`
-    type: requested type, "" for any
-    answer: "" if only questions are recorded
-    sources: best first
-    by: `source/model`
-    first_word, seconds: time to the first word and the end
-    thumb: 1 up, -1 down, 0 none"""
+    id: random, used for feedback; conversation: random id of a page view, "" if not recorded
+    hour: UTC, `2026-11-22T14`; type: requested type, "" for any
+    answer: "" if only questions are recorded; sources: best first; by: `source/model`
+    first_word, seconds: time to the first word and the end; thumb: 1 up, -1 down, 0 none"""
 
     id: str
     conversation: str
@@ -203,8 +194,6 @@ class Recordings:
     # The file
 
     def _remove(self, where: str, values: Sequence[tuple[str, ...]]) -> int:
-        """Delete the turns that meet a condition with any of the values, and return their number."""
-
         def work(open_: sqlite3.Connection) -> int:
             count = open_.executemany(f"DELETE FROM turns WHERE {where}", values).rowcount
             open_.execute('DELETE FROM proposed WHERE "id" NOT IN (SELECT "id" FROM turns)')
