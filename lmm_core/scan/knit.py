@@ -221,25 +221,32 @@ def _dangling_in(text: str, line: int, labels: frozenset[str]) -> Iterator[tuple
 # a footnote or link definition, with its continuation; compiled on first use
 _DEFINITION = (
     r"(?m)^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
-    r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t]*\n)+(?:[ ]{4}|\t)[^\n]*)*"
+    r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t\r]*\n)+(?:[ ]{4}|\t)[^\n]*)*"
 )
 
 
 def without_orphaned_notes(blocks: Sequence[Block], left_out_text: str, text: str) -> list[Block]:
     """Return blocks without the footnotes that only the text left out refers to, and that are defined elsewhere."""
-    orphans = _note_labels(left_out_text) - _note_labels(text) - _note_labels(left_out_text, end=":")
+    defined = re.findall(_DEFINED_NOTE, left_out_text.lower())
+    orphans = _note_references(left_out_text) - _note_references(text) - {*defined}
     if not orphans:
         return [*blocks]
 
     def blank_out(match: re.Match[str]) -> str:
-        return "\n" * match[0].count("\n") if match["label"].lower() in orphans else match[0]
+        is_orphan = match["label"].lower() in orphans
+        if not is_orphan or split_fences(f"{match.string[: match.start()]}.")[-1][0]:  # in code
+            return match[0]
+        return re.sub(r"[^\r\n]+", "", match[0])
 
     texts = (re.sub(_DEFINITION, blank_out, block.source) if is_text(block) else block.source for block in blocks)
     return [replace(block, source=text) for block, text in zip(blocks, texts, strict=True)]
 
 
-def _note_labels(text: str, end: str = "(?!:)") -> set[str]:
-    return set(re.findall(rf"\[(\^[^\]\s]+)\]{end}", text.lower())) if "[^" in text else set()
+_DEFINED_NOTE = r"(?m)^[ ]{0,3}\[(\^[^\]\s]+)\]:"
+
+
+def _note_references(text: str) -> set[str]:
+    return {*re.findall(r"\[(\^[^\]\s]+)\]", re.sub(_DEFINED_NOTE, "", text.lower()))} if "[^" in text else set()
 
 
 def _needed_definitions(notes: list[Block], left_out_text: str) -> list[Block]:

@@ -173,6 +173,21 @@ def test_a_footnote_that_only_a_part_left_out_refers_to_goes_with_it():
     assert "answer" in knitted(f"Text.[^s]\n\n{exercise}{note}")
 
 
+def test_a_footnote_before_a_colon_is_referred_to():
+    exercise = "::: exercise\nWhy[^s]: think.\n:::\n\n"
+    note = "[^s]: The answer.\n"
+    assert "answer" in knitted(f"This[^s]: is so.\n\n{exercise}{note}")
+    assert "answer" not in knitted(f"This is so.\n\n{exercise}{note}")
+
+
+def test_code_that_looks_like_a_footnote_stays():
+    exercise = "::: exercise\nWhy?[^s]\n:::\n\n"
+    code = "```\n[^s]: text\n```\n"
+    note = "[^s]: An answer.\r\n\r\n    ```\r\n    code\r\n    ```\r\n"
+    assert knitted(f"Text.\n\n{exercise}{code}") == f"Text.\n\n{code}"
+    assert knitted(f"Text.\n\n{exercise}{code}\n{note}\nEnd.\n").split() == ["Text.", *code.split(), "End."]
+
+
 def chunks_of(text):
     return [block.source for block in scan_split(parse_markdown_text(text)) if isinstance(block, ChunkBlock)]
 
