@@ -115,6 +115,14 @@ def test_rag_only_parts_are_not_in_the_data(site):
     assert not re.search("Basel|Practice|regretful|first-year student|For the examination", published(site))
 
 
+def test_a_footnote_that_only_a_rag_only_part_refers_to_is_not_in_the_data(site):
+    parts = "Shown[^a].\n\n::: exercise\nCount them[^b].\n:::\n\n[^a]: In the shop.\n\n[^b]: Nine umbrellas.\n"
+    write("means.md", f"{NOTES}\n{parts}")
+    render()
+    assert finish() == []
+    assert "In the shop" in published(site) and "Nine" not in published(site)
+
+
 def test_other_names_are_those_of_the_pages(site):
     """Configured ones that the pages have, also outside what is left out."""
     write("means.md", f"{NOTES}\n::: exercise\nThe odds ratio is in here.\n:::\n")

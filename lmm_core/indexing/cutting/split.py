@@ -121,7 +121,7 @@ def transform(
     opts = opts or SplitOpts()
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
-    visible = _without_comments(_without_orphaned_notes(restore_originals(blocks).blocks, opts.rules))
+    visible = _without_comments(without_hidden_notes(restore_originals(blocks).blocks, opts.rules))
     texts = extract_parts(visible, opts.rules)
     documents = split_documents(texts, opts)
     chunks = split_chunks(texts, opts, len if opts.unit == "characters" else count or count_tokens)
@@ -131,7 +131,8 @@ def transform(
     return Split(chunks, documents)
 
 
-def _without_orphaned_notes(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+def without_hidden_notes(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+    """Return blocks without the footnotes that only RAG-only parts refer to."""
     if not any("[^" in block.source for block in blocks):
         return [*blocks]
     parts = [part for part in find_pieces(blocks, rules) if not part.is_metadata]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...files.walk import name_from
 from ...indexing.chunks import anchor_of
+from ...indexing.cutting.split import without_hidden_notes
 from ...indexing.documents import encode_passages
 from ...indexing.passages import Material, build_material
 from ...logging import LoggerBase
@@ -42,7 +43,7 @@ class SitePage:
 
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     """Return published blocks, whose identifiers depend on hidden headings as well."""
-    blocks = extract_parts(restore_originals(blocks).blocks, rules)
+    blocks = extract_parts(without_hidden_notes(restore_originals(blocks).blocks, rules), rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
