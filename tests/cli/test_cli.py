@@ -94,6 +94,7 @@ def test_knit_writes_to_standard_output_or_a_folder_but_no_file_with_a_slip():
     done = run("lmm knit book -o out")
     assert done.returncode == 1
     assert "book/part/b.md:5: near-miss unknown class 'exercises': did you mean 'exercise'?\n" in said(done)
+    assert "correct this first. Or, if a word is right as it is, name it" in said(done)
     assert text("out/a.md") == NOTES and not os.path.exists("out/part/b.md")
     write("book/config.toml", '[knit]\nallowed_words = ["exercises"]\n')
     assert run("lmm knit book -o out").returncode == 0 and "exercises" in text("out/part/b.md")

@@ -69,7 +69,7 @@ def refuse_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBas
     report_findings(findings, logger, "error")
     if findings:
         is_near = any(finding.code == "near-miss" for finding in findings)
-        raise MarkdownError("Nothing was written: correct this first." + (f" For {MEANT}." if is_near else ""))
+        raise MarkdownError("Nothing was written: correct this first." + (f" Or, {MEANT}." if is_near else ""))
 
 
 PUBLISHED_CODE = (
