@@ -72,7 +72,6 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
 
 
 def _refuse_faults(document: FilterDocument) -> None:
-    """Raise FilterError for serious errors in a file and its includes."""
     from lmm_core.quarto.leaks.causes import explain_reader
     from lmm_core.quarto.native_blocks import find_native
     from lmm_core.settings.quarto_inputs import with_included

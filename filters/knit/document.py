@@ -71,7 +71,6 @@ def _knitted_text(document: FilterDocument) -> str:
 
 
 def _knit_as_text(document: FilterDocument) -> FilterOutput:
-    """Knit the text, since pandoc parses other blocks."""
     before = serialize_blocks(document.blocks)
     after = _knitted_text(document)
     return write_elements(document, document.ast if after == before else parse_as_input(document, after))

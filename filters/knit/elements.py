@@ -34,7 +34,7 @@ class Knitting:
         return [element for element in elements if not self._knit_inside(element)]
 
     def _knit_inside(self, element: pf.Element) -> bool:
-        """Knit the content of an element; return True if it is a box that becomes empty."""
+        """Knit an element's content; return True if it is a box that becomes empty."""
         is_left_empty = False
         for holder in find_containers(element):
             before = list(holder.content)
@@ -84,7 +84,6 @@ class Knitting:
 
 
 def _html_end(elements: Sequence[pf.Element], start: int) -> int:
-    """Return the index after the HTML element that begins at `start`, by default after that element."""
     first = _tags(elements[start])[:1]
     depth = 0
     for at in range(start, len(elements)) if first and first[0][1] in CONTAINERS else ():
@@ -96,7 +95,6 @@ def _html_end(elements: Sequence[pf.Element], start: int) -> int:
 
 
 def _tags(element: pf.Element) -> list[tuple[str, str]]:
-    """Return the tags of raw HTML: "/" for a closing one, and the name."""
     is_html = isinstance(element, pf.RawBlock) and element.format == "html"
     return [(closing, name.lower()) for closing, name in _TAG.findall(element.text)] if is_html else []
 
@@ -108,7 +106,6 @@ def _block_of(element: pf.Element) -> Block:
 
 
 def _is_quartos(element: pf.Element) -> bool:
-    """Return True for a div with Quarto's navigation and titles."""
     return isinstance(element, pf.Div) and element.identifier.startswith("quarto-") and "hidden" in element.classes
 
 

@@ -129,7 +129,6 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
 
 
 def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
-    """Return the document with blocks; only the first filter reports problems."""
     problems: list[Problem] = []
     blocks = parse_markdown_text(source.text, problems)
     logger = LocatedLogger(document.logger, source.locate)

@@ -68,10 +68,7 @@ def write_rewritten(document: FilterDocument, ast: Json) -> FilterOutput:
 
 
 def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Json:
-    """Return Pandoc's JSON with our keys replaced by a header's.
-
-    For markdown they become text: pandoc would escape values.
-    """
+    """Return Pandoc's JSON with our keys replaced by a header's, for markdown as text: pandoc would escape values."""
     own_keys = {key: value for key, value in header.content.items() if key.startswith("~")}
     foreign_keys = {key: value for key, value in foreign_meta(ast["meta"]).items() if not key.startswith("~")}
     if not document.call.to_markdown or document.call.is_followed:
@@ -128,7 +125,6 @@ def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
 
 
 def _loses_metadata(document: FilterDocument, block: Block) -> bool:
-    """Return True if pandoc loses nested metadata: native blocks, or stripped comments."""
     if not isinstance(block, TextBlock) or "--" not in block.source:
         return False
     lost = {"native", "comment"} if document.call.run.strips_comments else {"native"}

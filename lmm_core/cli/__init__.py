@@ -30,7 +30,6 @@ class _Failure(click.ClickException):
         self.usage = usage
 
     def show(self, file: Any = None) -> None:
-        """Print the error on standard error."""
         if self.usage:
             say(f"{self.usage}\n", err=True)
         say("Error: ", err=True, nl=False, style="bold red")
@@ -45,9 +44,7 @@ class _WrongUsage(_Failure):
 
 @contextmanager
 def _errors_in_sentences() -> Iterator[None]:
-    """Convert errors to printable ones: ConfigError to wrong usage, our other errors and OSError to failures.
-
-    Ctrl-C exits with 130."""
+    """Convert errors to printable ones: ConfigError to wrong usage, others to failures. Ctrl-C exits with 130."""
     try:
         yield
     except ConfigError as error:

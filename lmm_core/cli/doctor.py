@@ -87,7 +87,6 @@ def _project(online: bool) -> list[MachineFinding]:
 
 
 def _quarto(root: Path) -> list[MachineFinding]:
-    """Check the setup of a Quarto project; optional without Quarto, since pandoc renders then."""
     if project_file(root) is None:
         return []
     optional = shutil.which("quarto") is None
@@ -98,7 +97,6 @@ def _quarto(root: Path) -> list[MachineFinding]:
 
 
 def _index(project: Project, online: bool) -> MachineFinding:
-    """Check the index; a server is only contacted with `online`."""
     if project.storage.url and not online:
         address = shown_address(project.storage.url)
         return MachineFinding(

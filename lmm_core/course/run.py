@@ -73,8 +73,6 @@ class StepResult:
 
 
 class _Skipped(str):
-    """The reason why a step had nothing to do."""
-
     __slots__ = ()
 
 
@@ -155,7 +153,6 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 
 
 def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
-    """Return a message if cells would not be run because Quarto is not installed."""
     if not course.use_quarto or not project_file(course.folder):
         return []
     count = sum(count_cells(page.file) for page in pages)

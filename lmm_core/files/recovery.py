@@ -112,7 +112,6 @@ def torn_problem(path: Path, data: bytes) -> str:
 
 
 def _as_argument(path: Path) -> str:
-    """Return a quoted path that is no option."""
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
@@ -130,7 +129,6 @@ def _own_folder(root: Path) -> Path:
 
 
 def _records(folder: Path) -> list[Path]:
-    """Return the user's own records, newest first."""
     records = []
     with os.scandir(folder) as entries:
         for entry in entries:

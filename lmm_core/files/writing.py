@@ -74,7 +74,6 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
-    """Create and lock a temporary file, and return its handle and name."""
     while True:
         name = str(target.with_name(f".{target.name[:40]}.lmm-{os.urandom(8).hex()}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)

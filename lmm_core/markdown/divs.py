@@ -166,7 +166,6 @@ class Explorer:
         self.starts: list[int] = []
 
     def explore(self, *, is_container: bool) -> None:
-        """Find all parts and cuts."""
         view = View.of_text(self.text)
         self.starts = [line.at for line in view.lines]
         if is_container:
@@ -216,7 +215,6 @@ class Explorer:
         return part
 
     def _decide(self, node: Node, metadata_parts: list[Part], decided: dict[int, Part | None]) -> Part | None:
-        """Return the metadata that hides a node, its own or its section's."""
         inherited = decided.get(id(node.parent))
         if not metadata_parts:
             return inherited
@@ -247,7 +245,6 @@ class Explorer:
         return self._scan(place.view, place.view.number(place.start), place.view.number(place.end - 1) + 1)
 
     def _scan(self, view: View, at: int, stop: int) -> int:
-        """Process lines; return the first line not processed."""
         free = True
         while at < stop:
             text, pos = view.lines[at].text, view.starts[at]
@@ -316,7 +313,7 @@ class Explorer:
     def _unclosed(
         self, view: View, at: int, start: int, content_start: int, attributes: Attributes
     ) -> tuple[int, bool]:
-        """Process an unclosed div: if RAG-only, it removes the rest of the view, as in Pandoc."""
+        """Process an unclosed div: if RAG-only, it removes the rest of the view."""
         stop = len(view.text)
         part = Part(view.outer(start), view.outer_end(stop), attributes)
         if not self.goes(part):
@@ -325,7 +322,6 @@ class Explorer:
         return len(view.lines), True
 
     def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
-        """Process the HTML element on a line, or behind its words."""
         for match in _ELEMENT.finditer(text):
             tag = view.tags().get(pos + match.start())
             if tag is None or (tag.name not in _HTML_DIVS and text[: match.start()].strip()):
@@ -410,7 +406,6 @@ class Explorer:
 
 
 def _inner(block: Block) -> Block:
-    """Return a container's block, which is no header."""
     if isinstance(block, HeaderBlock):
         return MetadataBlock(
             block.source, block.line, block.content, block.messages, block.spelling, block.start, block.end
@@ -419,7 +414,6 @@ def _inner(block: Block) -> Block:
 
 
 def _skip_blank(text: str, start: int, end: int) -> int:
-    """Return the end of a range, extended over redundant blank lines."""
     last = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start] if start else ""
     if last.strip() and not last.lstrip().startswith(":::"):
         return end

@@ -102,7 +102,6 @@ def _decode(path: Path, data: bytes) -> str:
 
 
 def _refuse_device(path: Path) -> None:
-    """Raise MarkdownError for a device other than standard input."""
     state = path.stat()
     if not (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)):
         return
@@ -199,8 +198,6 @@ def read_notebook(data: str, name: str) -> str:
 
 
 class _Cell:
-    """A cell; `format` is that of a raw cell."""
-
     def __init__(self, cell: dict[str, Any]) -> None:
         self.kind = str(cell.get("cell_type"))
         source = cell.get("source")

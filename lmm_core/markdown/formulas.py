@@ -70,15 +70,12 @@ def readable_math(tex: str) -> str:
 
 
 class _Writer:
-    """A TeX reader."""
-
     def __init__(self, tex: str) -> None:
         self._tokens = list(_TOKEN.finditer(tex))
         self._at = 0
         self._depth = 0
 
     def write(self) -> str:
-        """Return the formula in Unicode."""
         text = self._group()
         while self._at < len(self._tokens):  # an unmatched closing brace
             self._at += 1
@@ -167,7 +164,6 @@ class _Writer:
         return self._tokens[self._at][0] if self._at < len(self._tokens) else ""
 
     def _argument(self) -> str:
-        """Return the next token or group in Unicode, or ""."""
         if self._next() in ("", "}", "_", "^"):
             return ""
         if self._depth > _DEEPEST:

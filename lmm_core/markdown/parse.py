@@ -133,7 +133,6 @@ class _Parser:
         return self._block(0, pos, 1 + self.text.count("\n", 0, pos)) if pos < self.size else None
 
     def _block(self, start: int, pos: int, line: int) -> Block:
-        """Return the block at `pos`, with source from `start`."""
         if start == 0 and (front := match_front_matter(self.text, pos)):
             return FrontMatterBlock(self._source(start, front[1]), line, front[0])
         char = self.text[pos]
@@ -183,7 +182,7 @@ class _Parser:
         return None
 
     def _native_close(self, pos: int, after: int) -> re.Match[str] | None:
-        """Return the closing line, or None if another opening line comes first."""
+        """Return the closing line, unless another opening line comes first."""
         if pos >= self.unclosed_metadata:
             return None
         close, opener = self._close.search(after), self._remark.search(after)
@@ -234,7 +233,7 @@ class _Parser:
     def _metadata_or_error(
         self, start: int, end: int, line: int, body: tuple[int, int], spelling: Spelling, lead: int = 1
     ) -> Block:
-        """Return the block of a div or comment. lead: lines before its YAML."""
+        """Return a div's or comment's block. lead: lines before its YAML."""
         text = self.text[body[0] : body[1]]
         parsed = parse_metadata(text)
         if parsed.content is not None:
@@ -273,7 +272,7 @@ class _Parser:
             pos = after
 
     def _last_line_of_table(self, pos: int) -> int:
-        """Return where the last line of a table with blank lines between rows starts, or the position itself."""
+        """Return where the last line of a table with blank lines between rows starts, or `pos`."""
         head = _MULTILINE.match(self.text, pos) if self.text[pos] in " -" else None
         if head is None:
             return pos

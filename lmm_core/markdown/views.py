@@ -192,10 +192,7 @@ def _item_width(match: re.Match[str]) -> int:
 
 
 def _inner_width(line: str, width: int) -> int:
-    """Return the text column of a nested list item, or 0.
-
-    width: that of the previous line
-    """
+    """Return the text column of a nested list item, or 0. width: that of the previous line"""
     if width and len(line) - len(line.lstrip(" ")) >= width:
         return width
     match = _ITEM.match(line)
@@ -217,7 +214,6 @@ def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
 
 
 def _fence_to_margin(line: ViewLine) -> ViewLine:
-    """Return a line without blanks before `:::`, which Pandoc would not read as a div."""
     match = _FENCE_IN.match(line.text)
     return _cut(line, match.end()) if match else line
 

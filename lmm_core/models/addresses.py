@@ -141,7 +141,6 @@ def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
 
 
 def _invalid_urls() -> tuple[type[Exception], ...]:
-    """Return the URL errors of loaded HTTP libraries: `openai` 3 uses httpx2."""
     return tuple(sys.modules[name].InvalidURL for name in ("httpx", "httpx2") if name in sys.modules)
 
 
@@ -171,7 +170,6 @@ def read_trust_variable() -> list[str]:
 
 
 def _read_pair(host: str, *variables: str) -> str:
-    """Return a pair with its host in lower case, without final dot and port 443. Raise TrustError."""
     if len(variables) != 1:
         raise TrustError("write a host and a variable: HOST VARIABLE, HOST VARIABLE")
     if not re.fullmatch(_VARIABLE, variables[0]):

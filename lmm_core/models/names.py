@@ -130,7 +130,6 @@ def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mode
 
 
 def _fit_for(role: str, name: ModelName) -> ModelName:
-    """Return the name if it fits the role. Raise ModelError if an embedding model would have to answer requests."""
     if role == "embedding":
         return NO_MODEL if name.source == STAND_IN else name
     if name.source in (FASTEMBED, NONE):

@@ -100,7 +100,6 @@ class UnwrappedStream:
 
 
 def _without_beginning(text: str, request: str, whole: bool) -> str:
-    """Remove thoughts and marks before the first word."""
     reply = text
     while True:
         start = reply.lstrip()
@@ -139,7 +138,6 @@ def _without_later_thoughts(reply: str, request: str, whole: bool) -> str:
 
 
 def _without_fence(reply: str, request: str, whole: bool) -> str:
-    """Remove a markdown fence around a complete reply; code stays fenced."""
     if not whole:
         return "" if _MAY_BE_FENCED.match(reply) else reply
     fenced = _FENCED.match(reply)

@@ -26,7 +26,6 @@ def count_tokens(text: str) -> int:
 
 
 def _in_ascii(text: str) -> str:
-    """Replace bytes of letters beyond ASCII by letters, and other signs by full stops."""
     if text.isalnum():
         return "w" * len(text.encode())
     return "".join(["w" * len(char.encode()) if char.isalnum() else " " if char.isspace() else "." for char in text])

@@ -76,9 +76,7 @@ def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
 
 
 async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
-    """Annotate files, reporting failures.
-
-    Unchanged files are not written, since `quarto preview` renders written ones."""
+    """Annotate files, leaving unchanged ones unwritten: `quarto preview` renders written ones."""
     import asyncio
 
     from ..models.chat import then_close

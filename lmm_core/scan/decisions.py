@@ -163,7 +163,6 @@ def _decided_block(block: Block) -> Block:
 
 
 def _without_request(block: Block) -> Block:
-    """Return the block without its answered requests."""
     assert isinstance(block, MetadataBlock)
     requests = [message for message in block.messages if message.key in EDIT and message.text.strip()]
     if any(digest(request.text) not in (_edit_record(block).get("asked") or []) for request in requests):

@@ -175,7 +175,6 @@ def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, edit_request: Edit
 def _refine(
     region: Block, edit: Edit, reply: str, newline: str, record: dict[str, Any]
 ) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
-    """Return the edit block and record with another new version."""
     after = trailing_space(region.source)
     ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
     return write_edit(Edit(ident, edit.old, reply), newline, after), {**record, "id": ident}
@@ -218,7 +217,6 @@ def count_done(block: MetadataBlock, requests: Sequence[str]) -> int:
 
 
 def _extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
-    """Return the span of the blocks that a metadata block annotates."""
     nodes = {id(block): node for node in traverse(blocks_to_tree(blocks)) for block in node.metadata}
     node, start = nodes[id(blocks[at])], at + 1
     while start < len(blocks) and nodes.get(id(blocks[start])) is node:

@@ -90,7 +90,6 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:
-    """Yield the values of a block that knitting removes."""
     keys = [key for key in block.content if key not in MESSAGE_KEYS]
     if isinstance(block, HeaderBlock):
         keys = [key for key in keys if str(key).startswith("~")]

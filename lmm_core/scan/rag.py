@@ -226,10 +226,7 @@ class RagRun:
             raise
 
     async def _annotate(self, node: Node, below: Sequence[bool]) -> bool:
-        """Annotate a section; return True if it is complete.
-
-        below: results of its subsections
-        """
+        """Annotate a section, after its subsections' results `below`; return True if it is complete."""
         is_complete = all(below)
         if not self._is_left_out(node):
             needs = self._needs.get(id(node)) or self._finder.needs_of(node)
@@ -373,7 +370,6 @@ class RagRun:
 
 
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:
-    """Yield the lines and first message of equal errors, apart from quoted words."""
     groups: dict[str, tuple[list[int], str]] = {}
     for line, error in sorted(failed, key=lambda failure: failure[0]):
         lines, _ = groups.setdefault(_QUOTED.sub("", str(error)), ([], str(error)))

@@ -70,7 +70,6 @@ class ConfigSettings(BaseSettings, ConfigTables):  # type: ignore[misc]  # one f
 
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:
-    """Return an error of pydantic in one line, with the setting and its place."""
     keys = tuple(str(part) for part in error["loc"][: 3 if error["loc"][0] == "sources" else 2])
     place, name = layers.place(keys), ".".join(keys)
     if error["type"] == "missing":
@@ -156,7 +155,6 @@ def _check_sources(layers: Layers) -> None:
 
 
 def _check_folder(layers: Layers) -> None:
-    """Report a file that puts the index outside its project, or in place of it."""
     keys = ("storage", "folder")
     folder, root = layers.value(*keys), layers.file.parent.resolve()
     if not isinstance(folder, str) or not layers.file_behind(keys):

@@ -50,7 +50,6 @@ def _keys_of(variable: str) -> Keys | None:
 
 
 def _parsed(text: str, keys: Keys) -> Any:
-    """Parse a list or a table from JSON; return other text unchanged."""
     info = section_keys(keys[0]).get(keys[-1])
     if info and isinstance(_default_of(info), tuple | dict) and text.startswith(("[", "{")):
         with contextlib.suppress(ValueError, RecursionError):
@@ -87,7 +86,6 @@ def _models(environment: dict[str, str], layers: Layers, source_names: set[str])
 
 
 def _first_set(environment: dict[str, str], *names: str) -> str:
-    """Return the first variable that is set and not `default`, or ""."""
     variables = (f"{PREFIX}{name}" for name in names)
     return next((name for name in variables if not is_default(environment.get(name, "default"))), "")
 
@@ -211,7 +209,6 @@ def flatten(tables: Mapping[str, Any]) -> Iterator[tuple[Keys, Any]]:
 
 
 def _unknown_key(keys: Keys) -> str:
-    """Return the problem with an unknown key, or ""."""
     known_keys, name = section_keys(keys[0]) if keys[1:] else SECTIONS, ".".join(keys)
     if keys[-1] in known_keys or (keys[0] == "sources" and len(keys) == 2):
         return ""
@@ -247,7 +244,6 @@ def _default_of(item: Field[Any]) -> Any:
 
 
 def _read_tables(file: Path) -> tuple[str, dict[str, Any]]:
-    """Return a file's text and tables, empty if missing. Raise ConfigError, with file and line."""
     try:
         with file.open("rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
@@ -270,7 +266,7 @@ def _read_tables(file: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _find_line(text: str, keys: Keys) -> int:
-    """Return the line (from 1) of a key, or else of its table; 0 if missing."""
+    """Return the line of a key, or else of its table; 0 if missing."""
     table: list[str] = []
     line_of_table = 0
     for number, line in enumerate(text.splitlines(), 1):

@@ -103,14 +103,13 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
 
 
 def _without_prompts(files: FilePatterns, prompts: PromptFiles) -> FilePatterns:
-    """Exclude custom prompts, which are no documents, from `[files]`."""
+    """Exclude custom prompts, which are no documents."""
     names = [re.sub(r"([\\*?\[!# ])", r"\\\1", file.strip()) for file in asdict(prompts).values()]
     own = [f"/{file.removeprefix('./')}" for file in names if file]
     return replace(files, exclude=(*files.exclude, *own))
 
 
 def _own_prompts(prompts: PromptFiles, root: Path) -> dict[str, str]:
-    """Return the custom prompts. Raise ConfigError if one is unusable or outside the project."""
     files = {name: file for name, file in asdict(prompts).items() if file.strip()}
     if not files:
         return {}
@@ -168,7 +167,6 @@ def _is_unset(value: Any) -> bool:
 
 
 def _header_keys(model: Any, problems: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values under `model`; add unknown ones to the problems."""
     tables = model if isinstance(model, list) else [] if model is None else [model]
     for table in tables:
         if not isinstance(table, dict):

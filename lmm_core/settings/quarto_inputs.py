@@ -28,7 +28,6 @@ SHOWN = 3  # names in a sentence
 class _FolderPlace:
     """A folder of documents.
 
-    root, quarto: the folders of the project and of the Quarto project
     named, typed: prefixes of names in patterns, from the root and from the working folder"""
 
     root: Path
@@ -101,7 +100,6 @@ class DocumentFinder:
     def _chosen(
         self, folder: Path, documents: Sequence[Path], endings: Sequence[str], logger: LoggerBase | None
     ) -> list[Path]:
-        """Return the documents taken from a folder, with pages that only Quarto finds."""
         reasons = {path: self.why_not(path, folder) for path in documents}
         hidden = [path for path in self._hidden_pages(folder, documents, endings) if not self.why_not(path, folder)]
         chosen = [*(path for path in documents if not reasons[path]), *hidden]
@@ -201,7 +199,7 @@ def _select_rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -
 
 
 def _pattern(glob: str) -> str:
-    """Convert a pattern of `render:` to .gitignore's rules: without wildcards it starts from the project."""
+    """Convert a pattern of `render:` to .gitignore's rules."""
     name = glob.removeprefix("./")
     return name if re.search(r"[*?]", name) else f"/{name.lstrip('/')}"
 
@@ -257,7 +255,6 @@ def named_in(text: str, path: Path, folder: Path) -> list[Path]:
 
 
 def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a book's files in order, including its parts."""
     waiting = [item for key in ("chapters", "appendices") for item in as_list(book.get(key))]
     while waiting:
         item = waiting.pop(0)

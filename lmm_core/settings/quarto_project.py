@@ -29,12 +29,12 @@ _OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys th
 
 
 def project_file(folder: Path) -> Path | None:
-    """Return the `_quarto.yml` of a folder, or None."""
+    """Return a folder's `_quarto.yml`, or None."""
     return _first(folder, PROJECT_FILES)
 
 
 def read_project(folder: Path) -> dict[str, Any]:
-    """Return the settings of a Quarto project, or {} without a `_quarto.yml`. Raise QuartoError.
+    """Return a Quarto project's settings, or {} without a `_quarto.yml`. Raise QuartoError.
 
     `_quarto.yml` is merged with the files that it names, those of the active profiles, and `_quarto.yml.local`."""
     file = project_file(folder)
@@ -58,12 +58,12 @@ def quarto_settings(folder: Path) -> dict[str, Any]:
 
 
 def quarto_language(folder: Path) -> str:
-    """Return the `lang` of a folder's Quarto project, or ""."""
+    """Return the `lang` of a folder's `_quarto.yml`, or ""."""
     return str(quarto_settings(folder).get("lang") or "")
 
 
 def load_quarto_project(folder: Path) -> Project:
-    """Return the project of a folder, with its `_quarto.yml`. Raise ConfigError and QuartoError."""
+    """Return a folder's project, with its `_quarto.yml`. Raise ConfigError and QuartoError."""
     return with_quarto(load_project(folder / "-"), folder)
 
 
@@ -100,7 +100,7 @@ def _profiles(declared: Any) -> list[str]:
 def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
     """Return the merged `_metadata.yml` files of a document's folders. Raise QuartoError.
 
-    The file in the project's root applies only to documents directly in it."""
+    The file in the root applies only to documents directly in it."""
     settings: dict[str, Any] = {}
     for file in folder_files(path, folder):
         settings = merged(settings, with_named(read_yaml(file), file.parent))
@@ -131,9 +131,7 @@ def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitR
 
 
 def _page_layers(path: Path, header: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the settings of a document's folders, and of its header with the files that it names.
-
-    Outside a Quarto project, folders have no settings and files are not read."""
+    """Return the settings of a document's folders and header; outside a Quarto project, only the header counts."""
     quarto = quarto_folder(path)
     return (folder_settings(path, quarto), with_named(header, path.parent)) if quarto else ({}, header)
 
@@ -161,9 +159,9 @@ def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return settings with the files named by `metadata-file` and `metadata-files` merged over them.
+    """Return settings with the files in `metadata-file` and `metadata-files` merged over them, if they exist.
 
-    Missing files are skipped. Raise QuartoError."""
+    Raise QuartoError."""
     files = settings.get("metadata-files")
     names = [settings.get("metadata-file"), *(files if isinstance(files, list) else [])]
     result = dict(settings)
@@ -175,9 +173,8 @@ def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings merged as Quarto does.
-
-    Mappings are merged by key, and lists are joined without duplicates; a single value is joined to a list, too."""
+    """Return settings merged as Quarto does: mappings by key, and lists joined without duplicates; a single value is
+    joined to a list, too."""
     result = dict(base)
     for key, value in over.items():
         old = result.get(key)

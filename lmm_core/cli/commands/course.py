@@ -115,9 +115,7 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
 
 
 def _run_steps(opened: Course, chosen: Sequence[str]) -> list[StepResult]:
-    """Run steps in the course's folder, and print their results.
-
-    Without a config.toml, `_quarto.yml` or `.git`, the index is in the working folder."""
+    """Run and print steps. Without a config.toml, `_quarto.yml` or `.git`, the index is in the working folder."""
     from ...course.run import run_steps
 
     results = []

@@ -103,7 +103,6 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
 
 def _print_hit(match: SnippetHit, full: bool) -> None:
-    """Print a hit as plain text, or the whole snippet as it stands."""
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")
     say(one_line(f"  {match.source}"))

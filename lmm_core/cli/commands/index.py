@@ -100,7 +100,6 @@ def index(
 
 
 def _say_how_to_compare(encoder: Encoder, project: Project) -> None:
-    """Print how to enable search by meaning if no embedding model is available."""
     if encoder.embedder is not None:
         return
     model = project.embeddings.dense_model

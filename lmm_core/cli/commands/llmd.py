@@ -65,9 +65,6 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
 
 
 def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
-    """Return named and matching files, sorted, without duplicates.
-
-    Raise UsageError for a folder or a pattern without matches."""
     chosen = list(files)
     for pattern in patterns:
         names = glob.glob(pattern, recursive=True)  # noqa: PTH207 (skips hidden files, as a shell does)
@@ -134,9 +131,7 @@ def _apply(proposal: Proposal, yes: bool) -> None:
 
 
 def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, int], None]) -> bool:
-    """Print proposed changes as a diff, or their problems; return True if there are changes.
-
-    tell_problem: called with message and line"""
+    """Print proposed changes or problems (by `tell_problem`, with their line). Return True if there are changes."""
     for problem in proposal.plan.problems:
         tell_problem(problem.message, problem.line)
     if proposal.plan.problems or proposal.empty:
@@ -216,7 +211,6 @@ def undo(document: Path) -> None:
 
 @contextmanager
 def _reporting(document: Path, quiet: bool = False) -> Iterator[ReportPrinter]:
-    """Report failures in the block, and exit after it."""
     logger = _EscapingPrinter(quiet)
     try:
         yield logger

@@ -135,7 +135,6 @@ def _refuse_page(output: Path, root: Path) -> None:
 
 
 def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:
-    """Return True for an earlier run's output inside an input folder."""
     if output is None or not output.is_dir() or path in paths:
         return False
     lies_in = any(is_inside(output, folder) and not is_inside(folder, output) for folder in paths)

@@ -167,7 +167,6 @@ def recover(file: Path, before: bool, keep: bool) -> None:
 
 
 def _write_back(file: Path, record: Record, before: bool, logger: ReportPrinter) -> None:
-    """Write the intended or the earlier text, but never over an edit."""
     data, intended = file.read_bytes(), record.before if before else record.text
     is_torn = record.explains(data, file.stat().st_mtime_ns) or record.text.startswith(data)
     if data == intended or not (is_torn or before):

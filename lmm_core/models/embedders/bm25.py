@@ -52,7 +52,6 @@ class Bm25Encoder:
         return Sparse(list(counts), list(map(weight.__getitem__, counts.values())))
 
     def _numbers_of(self, language: str) -> WordCache[int]:
-        """Return a cache of word numbers: hashed stems, or `_LEFT_OUT`."""
         if language not in self._numbers:
             self._numbers[language] = WordCache(partial(self._number, self._stemmers.of(language)))
         return self._numbers[language]

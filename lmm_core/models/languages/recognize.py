@@ -57,7 +57,6 @@ def _by_script(text: str) -> str:
 
 
 def _by_words(words: list[str]) -> str:
-    """Return the clear winner by stop words, or ""."""
     count = len(words) - sum(map(str.isdigit, words))
     if count < _MANY:
         return ""
@@ -68,7 +67,6 @@ def _by_words(words: list[str]) -> str:
 
 @cache
 def _languages_with_word() -> WordCache[tuple[str, ...]]:
-    """Return the languages in which a word is a stop word, cached."""
     return WordCache(lambda word: () if word.isdigit() else _languages().get(fold(word), ()))
 
 

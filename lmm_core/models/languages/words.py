@@ -87,7 +87,6 @@ def _with_held_points(text: str) -> str:
 
 
 def _with_parts(word: str) -> list[str]:
-    """Return a word, and the parts of a number with points: 2.8, 2, 8."""
     return [word.replace(_HELD, "."), *word.split(_HELD)] if _HELD in word else [word]
 
 
@@ -98,7 +97,6 @@ def _without_typeset(text: str) -> str:
 
 
 def _without_contractions(text: str) -> str:
-    """Remove matches of `_CONTRACTION`, searched only at apostrophes for speed."""
     parts, at = [], 0
     for mark in (_APOSTROPHE if text.isascii() else _TYPESET_APOSTROPHE).finditer(text):
         contraction = _CONTRACTION.match(text, max(at, mark.start() - 1)) or _CONTRACTION.match(text, mark.start())

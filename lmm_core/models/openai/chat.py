@@ -128,7 +128,6 @@ class OpenAIChat:
                 raise
 
     async def _complete(self, request: Request, show: Show | None, limited: bool = True) -> Reply:
-        """Return the reply, retrying without refused parameters."""
         import openai
 
         body = self._body(request, with_schema=self._schemas, limited=limited)
@@ -187,7 +186,6 @@ class OpenAIChat:
         return await self._complete(request, show)
 
     def _needs_room(self, completion: Any, request: Request) -> bool:
-        """Return True if thoughts used up the tokens, and more could help."""
         return not request.options.max_tokens and not self._parameters.thinks and _thought_in(completion)
 
     def _body(self, request: Request, *, with_schema: bool, limited: bool) -> dict[str, Any]:
@@ -255,7 +253,6 @@ def _thought_in(completion: Any) -> bool:
 
 
 def _describe_content(completion: Any, reply: Reply) -> str:
-    """Describe the content of a reply without text."""
     if reply.calls:
         return " but called a tool, of which it has none"
     return ": it sent nothing but its thoughts" if _thought_in(completion) else ""

@@ -73,7 +73,6 @@ def open_client(source: ModelSource, key: str, limits: ModelOptions) -> AsyncOpe
 
 
 def _server(url: Any) -> tuple[str, str, int | None]:
-    """Return the part of a URL that decides the destination."""
     return url.scheme, url.host, url.port
 
 
@@ -220,7 +219,6 @@ async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream
 
 
 def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begun: bool) -> Exception:
-    """Return the error of a broken stream. begun: some text has arrived."""
     from openai import APITimeoutError
 
     late = "Timeout" in type(error).__name__  # of the client, or a library below it
@@ -231,7 +229,6 @@ def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begu
 
 
 def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
-    """Merge partial tool calls by number."""
     parts = value_at(delta, "tool_calls")
     for number, part in enumerate(parts if isinstance(parts, list) else []):
         at, function = value_at(part, "index"), value_at(part, "function")
@@ -266,7 +263,6 @@ def message_data(message: ChatMessage) -> dict[str, Any]:
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
-    """Return the stream errors of the client and httpx (httpx2 since its version 3)."""
     from openai import APIConnectionError
 
     return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))

@@ -166,7 +166,7 @@ def _stems(words: set[str], language: str) -> list[str]:
 
 
 def _synonyms(words: set[str], language: str, configured: Synonymous) -> list[list[Any]]:
-    """Return configured synonyms that occur in the sections: whether matched by capitals only, name, other names."""
+    """Return the synonyms in the sections: whether matched by capitals only, name, other names."""
     used = {
         name: others
         for name, others in configured.items()
@@ -230,7 +230,6 @@ def section_rows(document: Section, page: PageText, number: int) -> Iterator[lis
 
 
 def _nearest_anchor(section: Section, ids: frozenset[str]) -> str:
-    """Return the identifier of the nearest enclosing section on the page, "" for none."""
     ancestor: Section | None = section
     while ancestor is not None:
         if ancestor.anchor and ancestor.anchor in ids:

@@ -73,8 +73,6 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
 
 
 class _LeakSearch:
-    """A search for secrets in files, with results."""
-
     def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes) -> None:
         self.secrets, self._notes, self._index = secrets, notes, Index()
         self.leaks: list[Leak] = []

@@ -67,7 +67,7 @@ class _Note:
 
     @cached_property
     def data(self) -> PublishedTexts:
-        """Texts that only an ask box's data contains: questions, summaries and included types."""
+        """Texts that only an ask box's data contains."""
         document, rules = self._document, self._document.rules
         if self._include <= rules.keep and not document.is_hidden:
             return PublishedTexts(annotation_texts(document.blocks, rules))

@@ -159,7 +159,6 @@ def _json_text(source: str) -> str:
 
 
 def _encoded_texts(source: str) -> Iterator[str]:
-    """Yield texts encoded in addresses (mailto, data URLs) and in Observable's cells."""
     if "%20" in source:
         yield from (strip_tags(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
     for match in _EMBEDDED.finditer(source) if ";base64," in source else ():
@@ -189,7 +188,7 @@ def _decode(data: bytes) -> str:
 
 
 def _utf16_encoding(data: bytes) -> str:
-    """Return the encoding of UTF-16 without byte order mark (every other byte is NUL), else ""."""
+    """Return the encoding of UTF-16 without byte order mark, else ""."""
     head = data[:4000]
     if not head.count(0) > len(head) * 0.3:
         return ""
@@ -204,7 +203,6 @@ def _has_nuls(data: bytes) -> bool:
 
 
 def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
-    """Return the text of a PDF, None if unreadable. packed: bytes from an archive."""
     command = shutil.which("pdftotext")
     if command is None:
         return None

@@ -69,7 +69,6 @@ class SectionTexts:
             self.own_words[id(section)], self.words[id(section)] = own, words
 
     def _add_text(self, node: TextNode, rules: KnitRules) -> int:
-        """Add a text; return its number of words."""
         content = node.content
         text = without_comments(strip_divs(content, rules))
         self.node_texts[id(node)] = text.strip("\n")
@@ -77,7 +76,7 @@ class SectionTexts:
         return words if text is content else count_words(content)
 
     def _content(self, part: Node) -> tuple[list[str], list[str]]:
-        """Return the own texts of a section or titled div, and its subsections' summaries (or their texts)."""
+        """Return a part's own texts, and its subsections' summaries (or their texts)."""
         if not isinstance(part, HeadingNode):
             return [self._text_inside(part)], []
         texts: list[str] = []

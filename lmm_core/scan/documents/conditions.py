@@ -81,7 +81,6 @@ class PageConditions:
         return _COMPUTED.sub(LEFT_OUT, text) if self.runs else text
 
     def _visible_code(self, cell: str) -> str:
-        """Return a code block as the page shows it, or ""."""
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell

@@ -77,7 +77,7 @@ def ask(words: tuple[str, ...], type: str, budget: int | None, model: str, no_mo
 
 @asynccontextmanager
 async def _model_tools(library: Library, with_model: bool) -> AsyncIterator[Tools | None]:
-    """Yield the model's tools, including indexes of `lmm md-index`; None without a model."""
+    """Yield the model's tools, with indexes of `lmm md-index`."""
     project, models = library.project, library.models
     if not with_model or models.name(project, "major").source == STAND_IN:
         yield None
@@ -108,7 +108,6 @@ async def _hold_session(printer: _AnswerPrinter, library: Library, logger: Logge
 
 
 async def _greet(printer: _AnswerPrinter, library: Library) -> None:
-    """Print the size of the index and the model. Raise UnknownType."""
     async with library.use() as opened:
         material = await opened.material()
     known_type(printer.type, material)
@@ -130,7 +129,7 @@ class _AnswerPrinter:
         self.no_model, self.as_json = no_model, as_json
 
     async def answer(self, question: str) -> None:
-        """Print the answer to a question. Raise the errors of `Conversation.ask`, after a broken answer's sources."""
+        """Print an answer. Raise the errors of `Conversation.ask`, after a broken answer's sources."""
         if len(question) > MOST_CHARACTERS:
             warn(f"the question is too long: only its first {MOST_CHARACTERS:,} characters are used")
         async with self.talk.retriever.library.use() as library:

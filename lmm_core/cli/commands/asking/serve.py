@@ -116,7 +116,6 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
 
 
 def _make_app(project: Project, host: str, model: str, token: str, site: ServedSite | None, is_worker: bool) -> ASGIApp:
-    """Return the application, in each worker."""
     from ....course.site import STYLE
     from ....quarto.extension import box_files as files_of_box
     from ....serving.app import Served
