@@ -22,10 +22,7 @@ from .process import run_filter
 
 
 def index(document: FilterDocument) -> FilterOutput:
-    """Send a document to the index, and return it unchanged.
-
-    Raise FilterError if it is already knitted, or has no id.
-    """
+    """Send a document to the index, and return it unchanged. Raise FilterError if it is knitted, or has no id."""
     _refuse_knitted(document)
     blocks = _blocks(document)
     docid = _docid(document, blocks)

@@ -15,7 +15,7 @@ SECONDS = 300.0  # some hundred times the time for a course's largest page
 
 
 def limit_time(name: str, seconds: float = SECONDS) -> None:
-    """Exit with status 1 after a timeout. name: of the filter, for the message."""
+    """Exit with status 1 after a timeout."""
     timer = threading.Timer(seconds, _end, (name, seconds))
     timer.daemon = True
     timer.start()

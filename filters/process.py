@@ -19,10 +19,7 @@ Work = Callable[[FilterDocument], FilterOutput]
 
 
 def run_filter(name: str, work: Work) -> int:
-    """Run a filter, and return its exit status: 1 stops pandoc before it writes.
-
-    name: of the command, for messages
-    """
+    """Run the filter of this name, and return its exit status: 1 stops pandoc before it writes."""
     collect_rarely()
     gc.disable()  # elements live until the end, and collection is slow
     data = sys.stdin.buffer.read()
@@ -72,10 +69,7 @@ Pass = Callable[[list[Block]], list[Block]]
 
 
 def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutput:
-    """Run a pass on a document, unless the result would be lost.
-
-    result: a noun for messages (`annotations`)
-    """
+    """Run a pass on a document, unless its result (`annotations`, in messages) would be lost."""
     if document.source is None:
         elements, blocks = read_elements(document)
         return write_blocks(document, elements, work(blocks))

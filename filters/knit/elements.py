@@ -129,10 +129,7 @@ _MARK = "<!-- quarto-file-metadata:"
 def knit_book(
     elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
 ) -> tuple[list[pf.Element], list[pf.Element]]:
-    """Return the elements of the notes, and those left out.
-
-    Of a chapter with `knit: false` only Quarto's marks stay. header: of the document
-    """
+    """Return the elements of the notes, and those left out. A chapter with `knit: false` keeps only Quarto's marks."""
     notes, left_out = list[pf.Element](), list[pf.Element]()
     for chapter in _chapters(elements):
         own = _header_of(chapter)

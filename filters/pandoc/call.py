@@ -18,10 +18,9 @@ Meta = dict[str, Any]
 
 @dataclass(frozen=True)
 class FilterCall:
-    """A call of a filter.
+    """A call of a filter, after `previous` others of ours.
 
     target: output format
-    previous: number of our filters run before
     """
 
     name: str

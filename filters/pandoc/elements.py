@@ -1,6 +1,6 @@
 """Read and write Pandoc's elements, and the metadata in them.
 
-Metadata is a div of class `lmm`, a comment, or a raw block of format `lmm`, which an earlier filter has left.
+Metadata is a div of class `lmm`, a comment, or a raw block of format `lmm` left by an earlier filter.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def blocks_of(doc: pf.Doc) -> list[Json]:
 
 
 def attributes_of(element: pf.Element) -> Attributes:
-    """Return an element's attributes, which are empty for an element that has none."""
+    """Return an element's attributes, empty if it has none."""
     classes = [class_name(name) for name in getattr(element, "classes", ())]
     return Attributes(getattr(element, "identifier", ""), classes, dict(getattr(element, "attributes", {})))
 
@@ -134,7 +134,7 @@ def mark_metadata(doc: pf.Doc) -> None:
 
 
 def metadata_element(block: MetadataBlock) -> pf.Element:
-    """Return the element that pandoc would read for a metadata block: a comment or a div."""
+    """Return the comment or div that pandoc would read for a metadata block."""
     if block.spelling == "comment":
         return pf.RawBlock(block.source.strip(), format="html")
     code = pf.CodeBlock(block.body.removesuffix("\n"), classes=["yaml"])

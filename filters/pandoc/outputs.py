@@ -56,7 +56,7 @@ def _refuse_losing_text(run: PandocRun) -> None:
 
 
 def refuse_another_text(output: Path, text: str) -> None:
-    """Raise FilterError for a file that lmm did not write, and with less than half of its lines in the new text."""
+    """Raise FilterError for a foreign file with less than half of its lines in the new text."""
     if not holds_markdown(output) or is_ours(output):
         return
     old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]

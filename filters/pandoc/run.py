@@ -58,7 +58,7 @@ class PandocRun:
     """A command line of pandoc, with its defaults files.
 
     defaults: parents first
-    process: identifies this run, and is unknown to documents; "" if nothing is known of it
+    process: identifies this run, unknown to documents; "" if unknown
     """
 
     executable: str

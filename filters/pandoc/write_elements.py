@@ -93,10 +93,7 @@ def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
 
 
 def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
-    """Return Pandoc's JSON of blocks with metadata as divs and old texts for edits.
-
-    Return None if pandoc parses other blocks.
-    """
+    """Return Pandoc's JSON of blocks with metadata as divs and old texts for edits, or None if pandoc parses others."""
     if needs_text(document.call) or any("fenced div" in problem.message for problem in document.problems):
         return None
     unfolded = restore_originals(blocks).blocks

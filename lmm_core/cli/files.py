@@ -69,9 +69,8 @@ def rewrite(
     models: Models | None = None,
     tallies: Mapping[Path, Tally] | None = None,
 ) -> None:
-    """Process the blocks of all files, write each file when ready, and exit.
+    """Process the blocks of all files, write each file when ready, and exit; see `FileWork`.
 
-    done, tallies: see `FileWork`
     With `check`, the exit status is 1 if a file would change."""
     check, diff, as_json = writing.check, writing.diff, writing.as_json
     if as_json and diff:

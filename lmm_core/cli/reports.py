@@ -125,13 +125,13 @@ class ProgressBar(Progress):
 
 
 class TerminalScreen:
-    """Shows one answer at a time on the terminal while a model writes it; see `Screen`."""
+    """Shows one answer at a time on the terminal while a model writes it."""
 
     def __init__(self, quiet: bool) -> None:
         self.free = not quiet and sys.stderr.isatty()
 
     def begin(self, question: str) -> Callable[[str], None] | None:
-        """Reserve the screen. Return a function that prints a part of the answer, or None if the screen is in use."""
+        """Reserve the screen. Return a function that prints a part of the answer, or None if it is in use."""
         if not self.free:
             return None
         self.free = False
@@ -185,7 +185,7 @@ _MARK = re.compile(r"(\\[^\w\s]|\\_|\*\*)")
 
 
 def beginning(text: str, most: int) -> str:
-    """Return at most this many characters from the beginning of a text, on one line."""
+    """Return at most this many characters of a text, on one line."""
     text = " ".join(text.split())
     return text[:most] + ("…" if len(text) > most else "")
 
@@ -223,9 +223,7 @@ Result = TypeVar("Result")
 
 
 def with_library(project: Project, models: Models, work: Callable[[Library], Awaitable[Result]]) -> Result:
-    """Open a project's index, and return the result of work with it.
-
-    Raise StoreError, ModelError and RetrieveError."""
+    """Return the result of work with a project's index. Raise StoreError, ModelError and RetrieveError."""
     import asyncio
 
     from ..models.chat import then_close

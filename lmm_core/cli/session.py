@@ -23,10 +23,9 @@ SECONDS_BETWEEN_LOOKS = 0.3
 
 
 async def read_questions(library: Library, prompt: Callable[[], None]) -> AsyncIterator[str]:
-    """Yield non-blank lines of standard input until its end or Ctrl-C.
+    """Yield non-blank lines of standard input until its end or Ctrl-C, each after a prompt on a terminal.
 
-    While waiting, the index is released to other processes (`lmm index`).
-    prompt: called before reading from a terminal"""
+    While waiting, the index is released to other processes (`lmm index`)."""
     while (line := await _next_line(library, prompt)) is not None:
         if line.strip():
             yield line.strip()
@@ -73,10 +72,7 @@ async def until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
 
 @dataclass
 class SavedFiles:
-    """Watches documents for changes.
-
-    paths: may not exist yet
-    written: the program's own output, which is not reported"""
+    """Watches documents for changes; the paths may not exist yet. written: own output, which is not reported"""
 
     paths: Sequence[Path]
     finder: DocumentFinder = field(default_factory=DocumentFinder)
@@ -122,7 +118,6 @@ class SavedFiles:
 
 
 def _state_of(path: Path) -> tuple[int, int] | None:
-    """Return a file's state, or None while it is being replaced."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -131,9 +126,7 @@ def _state_of(path: Path) -> tuple[int, int] | None:
 
 
 def at_every_save(files: SavedFiles, work: Callable[[list[Path]], bool]) -> None:
-    """Process all documents, then saved ones, until Ctrl-C, in spite of errors.
-
-    work: returns False on failure, and is repeated at the next save"""
+    """Process all documents, then saved ones, until Ctrl-C. Failed work (False) is repeated at the next save."""
     waits = False
     try:
         while True:

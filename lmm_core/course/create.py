@@ -60,8 +60,7 @@ def create_course(
 ) -> list[CoursePart]:
     """Create missing files, all or none, and return the state of each. Raise LmmError and OSError.
 
-    quarto: render with Quarto; None: if installed, or in a Quarto project
-    vscode: add tasks and snippets for VS Code"""
+    quarto: render with Quarto; None: if installed, or in a Quarto project"""
     _check_folder(folder)
     with_quarto = bool(which("quarto") or project_file(folder)) if quarto is None else quarto
     planned = [*_plan(folder, with_quarto), *(_for_vscode() if vscode else ())]
@@ -169,7 +168,7 @@ def sample_course() -> Path:
 def copy_sample(folder: Path) -> None:
     """Copy the sample course and the Quarto extension into an empty folder or over an earlier copy.
 
-    Raise FolderError for any other folder, CourseError, and OSError."""
+    Raise FolderError for other folders, CourseError, and OSError."""
     source = sample_course()
     remove_sample(folder)
     make_marked(folder, _SAMPLE)

@@ -50,7 +50,7 @@ class Course:
 
     @property
     def quarto(self) -> str | None:
-        """The path of Quarto if it is to render this course, else None."""
+        """The path of Quarto, or None if it does not render this course."""
         return shutil.which("quarto") if self.use_quarto and project_file(self.folder) else None
 
     def pages(self) -> list[Page]:
@@ -97,7 +97,7 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quart
 
 
 def output_dir(folder: Path) -> str:
-    """Return the configured output folder. Raise QuartoError, and CourseError if it is outside the project."""
+    """Return the configured output folder. Raise QuartoError, and CourseError for one outside the project."""
     project = mapping_in(read_project(folder), "project")
     name = str(project.get("output-dir") or OUTPUTS.get(str(project.get("type")), "_site"))
     if not is_inside(folder / name, folder):
@@ -120,7 +120,7 @@ def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Pat
 
 
 def check(course: Course) -> str:
-    """Check notes and project. Raise RenderError with a line for each problem, and CourseError without documents."""
+    """Check notes and project. Raise RenderError with a line per problem, and CourseError without documents."""
     from ..quarto.before_render import find_problems
     from ..quarto.native_blocks import find_native
 

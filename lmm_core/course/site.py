@@ -72,7 +72,7 @@ class RenderedPage:
 
 
 def find_pandoc() -> str:
-    """Return the path of the packaged pandoc, or else of an installed one. Raise CourseError if there is none."""
+    """Return the path of the packaged or else an installed pandoc. Raise CourseError if there is none."""
     if pandoc := packaged_pandoc() or shutil.which("pandoc"):
         return str(pandoc)
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")

@@ -69,7 +69,7 @@ def _leads_anywhere(link: str | Path) -> str:
 
 
 def own_place(root: Path, path: Path) -> Path:
-    """Return the absolute path of a folder of ours. Raise FolderError for one in the project behind a link."""
+    """Return the absolute path of our folder. Raise FolderError for one in the project behind a link."""
     place = Path(os.path.normpath(root / path))
     if place.is_relative_to(root):
         check_inside(root, place)
@@ -114,9 +114,8 @@ def _open_own(path: str | Path) -> int:
 
 
 def make_marked(folder: Path, kind: str) -> None:
-    """Create a folder of ours, unless it exists, with its sentinel file.
-
-    Raise FolderError for other folders that are not empty, and OSError.
+    """Create a folder of ours with its sentinel file, unless it exists. Raise OSError, and FolderError for other
+    folders that are not empty.
     """
     if is_ours(folder, kind):
         return
@@ -144,10 +143,7 @@ def has_mark(folder: Path, kind: str) -> bool:
 
 
 def is_ours(folder: Path, kind: str) -> bool:
-    """Return True if a folder is ours, and False if it does not exist or is empty.
-
-    Raise FolderError for any other folder, and OSError.
-    """
+    """Return True if a folder is ours, False if it is missing or empty. Raise FolderError for others, and OSError."""
     try:
         names = [entry.name for entry in folder.iterdir()]
     except FileNotFoundError:

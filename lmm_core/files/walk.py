@@ -42,7 +42,7 @@ class WalkedFile:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link named like a document or to a folder; `target` and `root` are resolved."""
+    """A link named like a document or to a folder, with resolved `target` and `root`."""
 
     path: Path
     name: str

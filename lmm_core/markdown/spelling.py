@@ -1,4 +1,4 @@
-"""Make, edit, convert and remove metadata blocks in their three spellings, with the blank lines that they need."""
+"""Make, edit, convert and remove metadata blocks in their three spellings, with their blank lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
 def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool = False) -> MetadataBlock:
     """Return a new metadata block, with line 0 and a blank line after it.
 
-    A comment cannot contain `--`: such YAML is written as a div instead.
+    A comment cannot contain `--`: a div is written instead.
     """
     if spelling == "comment" and CLOSED in body:
         spelling = "div"
@@ -174,7 +174,7 @@ def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
 
     A new metadata block has one blank line after itself, or before the next block if that had none, so that
     `take_out` can remove it. Others are added before a native block below a heading or block (Pandoc's rule), around
-    converted blocks, and where a removed block separated two others.
+    converted blocks, and between blocks that a removed one separated.
     """
     places = _Places(before)
     settled: list[Block] = []

@@ -214,7 +214,7 @@ def leaves_out(rules: KnitRules) -> Goes:
 
 @lru_cache(maxsize=1000)  # knitting asks several times for the same text
 def parts_and_cuts(text: str, rules: KnitRules) -> tuple[Sequence[Part], Sequence[Cut]]:
-    """Return the parts of a text (none nested in a cut), and the ranges left out of the notes."""
+    """Return a text's parts (none nested in a cut), and the ranges left out of the notes."""
     return find_parts_and_cuts(text, leaves_out(rules))
 
 

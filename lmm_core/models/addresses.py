@@ -130,9 +130,7 @@ def is_loopback(url: str) -> bool:
 
 @contextlib.contextmanager
 def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
-    """Open an HTTP client in the block. Raise an error if environment settings prevent it.
-
-    make_error: receives a sentence with the variables"""
+    """Open an HTTP client in the block. If environment settings prevent it, raise an error with a sentence on them."""
     try:
         yield
     except (ImportError, ValueError, OSError, *_invalid_urls()) as error:  # type: ignore[misc]

@@ -136,9 +136,7 @@ class Cache:
 
 
 class CacheUser:
-    """A model with a cache. If the cache is unusable, it warns once and goes on without.
-
-    warn: called with the message"""
+    """A model with a cache. If the cache is unusable, it calls `warn` once and goes on without."""
 
     cache: Cache | None
     warn: Callable[[str], None]

@@ -111,9 +111,9 @@ _ABOVE = {"minor": "major", "aux": "minor"}
 
 
 def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
-    """Return the model for a role. Raise ModelError if a source is unknown, or has no default model and none is named.
+    """Return the model for a role, from configured names by role (`default` leaves the choice to us).
 
-    names: configured models by role (`default` leaves the choice to us)"""
+    Raise ModelError if a source is unknown, or has no default model and none is named."""
     name = names.get(role, DEFAULT)
     if not is_default(name):
         chosen = _fit_for(role, parse_name(name, sources))

@@ -157,11 +157,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class KnownPrompt:
-    """A replaceable prompt.
-
-    text: ours, with fields
-    fields: allowed names and their meaning
-    needed: required fields"""
+    """A replaceable prompt, with its required fields `needed`, and the meaning of all allowed `fields`."""
 
     name: str
     purpose: str

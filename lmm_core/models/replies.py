@@ -1,7 +1,7 @@
 """Unwrap replies, find their JSON object, and put texts on one line.
 
-Unwrapping removes thoughts, and wrappers of servers and chat templates. Some servers send thoughts in tags before
-the answer, often without the first tag, which the template has put into the prompt. Wrong templates leave marks.
+Unwrapping removes thoughts, and wrappers of servers and chat templates. Some servers send thoughts in tags, often
+without the first one, which the template has put into the prompt. Wrong templates leave marks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def unwrap(text: str, request: str = "", whole: bool = True) -> str:
     """Return a reply without thoughts and marks; "" if the model only thinks.
 
     request: its tags and marks may be the reply's subject
-    whole: False for a partial reply, without an end that may become a tag or a mark"""
+    whole: False for a partial reply, whose end may become a tag or a mark"""
     if not whole and not text.strip():
         return ""
     reply = _without_later_thoughts(_without_beginning(text, request, whole), request, whole)

@@ -1,6 +1,6 @@
 """Define sources of models (server and key variable), and the options of requests to them.
 
-All sources use the OpenAI protocol. Keys are read from the environment for each request, and never stored.
+All use the OpenAI protocol. Keys are read from the environment for each request, and never stored.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ModelSource:
 
     @property
     def needs_key(self) -> bool:
-        """Return True if a key is required: never for local servers, nor for a source that is local by default."""
+        """Return True if a key is required: never for servers that are local, also by default."""
         own = SOURCES.get(self.name)
         return bool(self.key_variable) and not self.local and not (own and own.local)
 

@@ -101,7 +101,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 
 
 def check_reply(text: str, section: AnnotatorSection, keys: Sequence[str]) -> Annotation:
-    """Return the good parts of a reply, and the fault of each key that has none."""
+    """Return a reply's good parts, and the fault of each key without one."""
     checked = Annotation(reply=text)
     try:
         values = {key.lower().strip(): value for key, value in find_object(text).items()}
@@ -205,7 +205,7 @@ class AnswerWatch:
         self._next = _STEP
 
     def around(self, show: Show | None) -> Callable[[str], None] | None:
-        """Return a function that checks a part before it calls `show`, and raises CutOffError for a faulty answer."""
+        """Return a function that checks a part, raising CutOffError for a faulty answer, before it calls `show`."""
         if show is None:
             return None
 

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
-    """Write the ask box, report leaks as errors, and refresh the index. Return False if an error was reported.
+    """Write the ask box, report leaks as errors, and refresh the index. Return False after reporting an error.
 
-    The index is not refreshed after an error, nor during `lmm course`, which does it itself."""
+    The index is not refreshed then, nor during `lmm course`, which does it itself."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
     reports = KeepingLogger(logger)
     output = output_dir(environment, project_dir)
@@ -113,7 +113,7 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
 def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Sequence[str] = ()) -> None:
     """Write the ask box for the whole site, even if only a part was rendered.
 
-    more: names of pages without a document that get the box, too"""
+    more: further pages for the box"""
     from .ask_box.box import remove_box, write_box
 
     ask = read_ask(project_dir)
@@ -126,9 +126,7 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
 
 
 def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
-    """Yield the documents that the ask box searches, each page followed by the documents that it includes.
-
-    Pages with `ask: false` are skipped."""
+    """Yield the documents that the ask box searches, each page followed by its includes. `ask: false` skips pages."""
     from .ask_box.material import SitePage
 
     finder, settings = DocumentFinder(), read_project(project_dir)
@@ -163,7 +161,7 @@ def _with_included(page: Page, project_dir: Path) -> list[Path]:
 
 
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
-    """Return the pages that are published: no included files, and no drafts, which Quarto renders empty."""
+    """Return the published pages: no included files, and no drafts, which Quarto renders empty."""
     settings = read_project(project_dir)
     drafts = _listed_drafts(settings, project_dir)
     public = (page for page in pages if not page.included and str(page.file.place) not in drafts)
@@ -181,9 +179,7 @@ def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
 
 
 def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> Findings:
-    """Report hidden parts in the output as errors, and return the findings.
-
-    Figures that only hidden cells have made are removed instead."""
+    """Report hidden parts in the output as errors, and return the findings. Hidden cells' own figures are removed."""
     from .leaks import SiteSources, look_for_leaks
 
     includes = {page.file.path: page.includes for page in pages}

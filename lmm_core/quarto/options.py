@@ -39,7 +39,7 @@ class AskBoxSettings:
     """The settings of the ask box, from `ask:`.
 
     server: address of `lmm serve`, or ""
-    include: types of material that the box shows, although they are left out of the notes"""
+    include: types of material that the box shows, although the notes do not"""
 
     server: str = ""
     include: frozenset[str] = frozenset()
@@ -88,17 +88,17 @@ def _ask_problem(value: Any) -> str:
 
 
 def ask_options(value: Any) -> AskBoxSettings | None:
-    """Return the settings of the ask box in a value of `ask:`, or None for no box."""
+    """Return the ask box's settings in a value of `ask:`, or None for no box."""
     if not isinstance(value, dict):
         return AskBoxSettings() if value is True else None
     return AskBoxSettings(str(value.get("server") or ""), frozenset(words_of(value.get("include"))))
 
 
 def read_ask(folder: Path) -> AskBoxSettings | None:
-    """Return the settings of a project's ask box, or None if it has no box. Raise QuartoError."""
+    """Return a project's ask box settings, or None without a box. Raise QuartoError."""
     return ask_options(mapping_in(read_project(folder), "lmm").get("ask", has_box(folder)))
 
 
 def has_box(folder: Path) -> bool:
-    """Return True if pages have an ask box by default, which is so without `_quarto.yml`."""
+    """Return True if pages have an ask box by default: without `_quarto.yml`."""
     return project_file(folder) is None

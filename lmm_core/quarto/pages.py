@@ -20,7 +20,6 @@ from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_optio
 class Page(MarkdownDocument):
     """A rendered or included file.
 
-    includes: directly included files
     outside: not in the project, links resolved; checked, but neither changed nor indexed"""
 
     options: RenderOptions
@@ -32,7 +31,7 @@ class Page(MarkdownDocument):
 def read_pages(paths: Sequence[Path], project_dir: Path, unreadable: list[str] | None = None) -> list[Page]:
     """Return files with their options, followed by included files.
 
-    unreadable: receives a line for each file that cannot be read, instead of an exception
+    unreadable: receives a line for each unreadable file, instead of an exception
     Raise RenderError for invalid options, QuartoError, MarkdownError and OSError."""
     in_folder = _folder_options(project_dir)
     pages, rendered = dict[Path, Page](), set(paths)
@@ -94,9 +93,7 @@ def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]
 
 
 def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """Return the documents of Quarto's output files, or all if these combine several (a book's PDF).
-
-    Raise QuartoError."""
+    """Return the documents of Quarto's output files, or all if these combine several. Raise QuartoError."""
     output = output_dir(environment, project_dir)
     documents: list[Path] = []
     for name in listed_files(environment, "OUTPUT", project_dir):
@@ -113,9 +110,7 @@ def output_dir(environment: Mapping[str, str], project_dir: Path) -> Path:
 
 
 def listed_files(environment: Mapping[str, str], kind: str, project_dir: Path) -> list[str]:
-    """Return the file names in Quarto's environment, from a variable or the file it names.
-
-    kind: INPUT or OUTPUT"""
+    """Return the file names in Quarto's variable for a kind (INPUT or OUTPUT), or in the file it names."""
     text = environment.get(f"QUARTO_PROJECT_{kind}_FILES", "")
     if file := environment.get(f"QUARTO_USE_FILE_FOR_PROJECT_{kind}_FILES"):
         text = (project_dir / file).read_text(encoding="utf-8")

@@ -106,7 +106,6 @@ class Tally:
 class RagRun:
     """A run over a document: `start`, `ask` (if sections are `open`), `finish`.
 
-    rules: for RAG-only divs, which summaries omit
     verbatim: check that the new text parses into the same blocks (False for blocks of Pandoc's elements)
     name, docid: title and id for the header, completed with the first annotation
     is_included: other files include this one, so it gets no header

@@ -39,7 +39,7 @@ class Screen(Protocol):
     """Shows answers as they arrive, one at a time."""
 
     def begin(self, question: str) -> Show | None:
-        """Reserve the display, and return a function that shows a part of the answer; None if it is in use."""
+        """Return a function that shows a part of the answer, or None if the display is in use."""
 
     def end(self) -> None:
         """Release the display."""
@@ -111,7 +111,7 @@ class ModelRun(ABC, Generic[Asked]):
         """Find the open questions."""
 
     async def ask(self) -> None:
-        """Ask all open questions at the same time. Answers received before an interruption are kept."""
+        """Ask all open questions at the same time. Answers before an interruption are kept."""
         await asyncio.gather(*map(self._ask, self.open))
         for line, error in sorted(self.failed, key=lambda failure: failure[0]):
             if not error.stop:
@@ -140,7 +140,7 @@ class ModelRun(ABC, Generic[Asked]):
 async def ask_model(
     asker: Asker, request: Request, question: str, screen: Screen | None, tags: bool = True
 ) -> str:  # fmt: skip
-    """Return the model's answer, which is also shown while it arrives if the screen is free. Raise ModelError.
+    """Return the model's answer, shown while it arrives if the screen is free. Raise ModelError.
 
     tags: False for a new version of a text, which may be empty or contain tags
     """
@@ -171,7 +171,7 @@ class PromptText:
 
 
 def fit_text(node: Node, budget: int, count: Count) -> PromptText:
-    """Return a node's text without metadata, and without the text blocks that do not fit into `budget` tokens."""
+    """Return a node's text without metadata, and without text blocks beyond `budget` tokens."""
     pieces: list[str] = []
     left_out: list[str] = []
     size, title = 0, ""

@@ -1,6 +1,6 @@
 """Write keys into metadata blocks, without replacing what the writer has changed.
 
-`~~hash` holds hashes of each key's source text and value, which show whether either has changed.
+`~~hash` holds hashes of each key's source text and value, which show changes.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 
 
 def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the blocks, with `TIGHT` in edited native blocks before which a blank line will be added."""
+    """Return the blocks, with `TIGHT` in edited native blocks that will get a blank line before them."""
     old_ids = {id(block) for block in before}
     marked: list[Block] = []
     for block in after:

@@ -111,7 +111,7 @@ class Layers:
     problems: list[str] = field(default_factory=list)
 
     def add(self, tables: Mapping[str, Any], place_of: Callable[[Keys], str]) -> None:
-        """Add tables below the layers added before, and problems with unknown keys. place_of: returns a key's place."""
+        """Add tables below the layers added before, and problems with unknown keys."""
         for keys, value in flatten(tables):
             if problem := _unknown_key(keys):
                 self.problems.append(f"{place_of(keys)}: {problem}")
@@ -119,7 +119,7 @@ class Layers:
                 self.settings.setdefault(keys, Given(value, place_of(keys)))
 
     def add_environment(self) -> None:
-        """Add the settings in variables, which are case-insensitive and unset if empty, and problems with names."""
+        """Add the settings in variables (case-insensitive, unset if empty), and problems with names."""
         environment = {name.upper(): text.strip() for name, text in os.environ.items() if is_setting(name)}
         environment = {name: text for name, text in sorted(environment.items()) if text}
         for variable, text in environment.items():
@@ -133,7 +133,7 @@ class Layers:
                 self.settings[keys] = Given(name, variables)
 
     def add_sources(self) -> None:
-        """Complete the tables `[sources.NAME]`; add the files that name servers, even if only a host or variable."""
+        """Complete the tables `[sources.NAME]`, with the files that name servers, even if only a host or variable."""
         for name in self.source_names():
             for key in _INHERITED if name in SOURCES else ():
                 self._add_own(("sources", name, key), getattr(known_sources()[name], key))
@@ -171,7 +171,7 @@ class Layers:
         return str(self.file.absolute()) if is_set else ""
 
     def place(self, keys: Keys) -> str:
-        """Return the place of a key, or of the nearest one given, because tables and missing keys have none."""
+        """Return the place of a key or, as tables and missing keys have none, of the nearest one."""
         for end in range(len(keys), 0, -1):
             for setting_keys, setting in self.settings.items():
                 if setting_keys[:end] == keys[:end]:

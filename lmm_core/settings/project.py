@@ -143,7 +143,7 @@ def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     """Return the project with the settings of a document's header.
 
     These are `model` (a mapping, or a list of one-key mappings), and under `lmm` the knit rules and the spelling of new
-    blocks. Raise ConfigError with the keys; the caller adds the document."""
+    blocks. Raise ConfigError with the keys, without the document."""
     project = replace(project, rules=header_rules(header, project.rules))
     problems: list[str] = []
     spelling: Any = options_in(header).get("spelling")

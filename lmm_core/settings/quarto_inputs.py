@@ -41,8 +41,9 @@ class DocumentFinder:
     """Finds the documents of folders, for all commands.
 
     Explicitly named files are always taken. From a folder, `include` and `exclude` under `[files]` choose; without
-    `include` all documents, or a Quarto project's pages. exclude: more patterns, from the working folder; included:
-    also take files that pages include."""
+    `include` all documents, or a Quarto project's pages.
+    exclude: more patterns, from the working folder
+    included: also take files that pages include"""
 
     exclude: Sequence[str] = ()
     included: bool = True
@@ -210,8 +211,7 @@ def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def follow_includes(paths: Sequence[Path], included: Callable[[Path], Sequence[Path]]) -> Iterator[Path]:
-    """Yield files with all their direct and indirect includes. included: returns a file's includes, after it was
-    yielded."""
+    """Yield files with all their direct and indirect includes. included: returns a yielded file's includes"""
     queue = list(paths)
     visited = {path.resolve() for path in queue}
     for path in queue:

@@ -131,7 +131,7 @@ def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitR
 
 
 def _page_layers(path: Path, header: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the settings of a document's folders and header; outside a Quarto project, only the header counts."""
+    """Return the settings of a document's folders, and its header with named files; outside Quarto, the bare header."""
     quarto = quarto_folder(path)
     return (folder_settings(path, quarto), with_named(header, path.parent)) if quarto else ({}, header)
 

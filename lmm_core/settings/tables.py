@@ -1,7 +1,7 @@
 """Define the tables of `config.toml`: keys, defaults and descriptions.
 
 `settings.config` validates them with pydantic, which is slow to import and not needed here. A field without a
-description cannot be set in the file. Tables that models need are in `models.sources` and `models.names`.
+description cannot be set in the file. Tables for models are in `models.sources` and `models.names`.
 """
 
 from __future__ import annotations
@@ -276,15 +276,14 @@ SECTIONS = keys_of(ConfigTables)
 
 
 def is_setting(variable: str) -> bool:
-    """Return True for a variable that has to be a setting, or is a mistake.
-
-    These are all that begin with `LMM_` in upper or lower case, except `_NO_SETTINGS` and `LMM_TEST_…`."""
+    """Return True for a variable that has to be a setting, or is a mistake: `LMM_` in upper or lower case, except
+    `_NO_SETTINGS` and `LMM_TEST_…`."""
     name = variable.upper()
     return name.startswith(PREFIX) and name not in _NO_SETTINGS and not name.startswith("LMM_TEST_")
 
 
 def table_class(section: str) -> type | None:
-    """Return the class of a table, for `sources` that of a single source, or None for a key without a table."""
+    """Return the class of a table, for `sources` of a single source, or None for a key without a table."""
     if section == "sources":
         return ModelSource
     default = SECTIONS[section].default if section in SECTIONS else None

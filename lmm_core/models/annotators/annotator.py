@@ -17,8 +17,7 @@ class AnnotatorSection:
     text: markdown, including subsections without summary
     summaries: of the other subsections
     language: code, "" if unknown
-    lead: the section's own text, None if equal to `text`
-    types: such as `definition`"""
+    lead: the section's own text, None if equal to `text`"""
 
     titles: tuple[str, ...]
     text: str
@@ -38,8 +37,7 @@ class Annotation:
     """A section's questions and summary, empty if there are none.
 
     refused: validation errors by key without a good part
-    remarks: on omitted parts
-    reply: of the model"""
+    remarks: on omitted parts"""
 
     questions: list[str] = field(default_factory=list)
     summary: str = ""

@@ -87,10 +87,7 @@ def make_request(
 
 
 def request_again(before: Request, request: Request, annotation: Annotation) -> Request:
-    """Return the retry for missing parts, with the first reply and its faults.
-
-    before: the first request
-    request: for the missing parts"""
+    """Return the retry of a first request for its missing parts, with the reply and its faults."""
     answered = ChatMessage("assistant", annotation.reply[:MOST_REPEATED] or "{}")
     corrected = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(annotation)))
     return replace(request, messages=(request.messages[0], before.messages[1], answered, corrected))

@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
     @property
     def window(self) -> int:
-        """The number of tokens that the model reads; a longer text is cut off or refused."""
+        """The number of tokens that the model reads; longer texts are cut off or refused."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector per text, all of one length. Raise ModelError."""

@@ -90,7 +90,7 @@ def list_models() -> list[ListedModel]:
 def get_model(name: str = RECOMMENDED) -> str:
     """Download an embedding model or a cross-encoder, unless present. Return its name for `config.toml`.
 
-    Raise ModelError if it does not exist or the download fails."""
+    Raise ModelError for an unknown model or a failed download."""
     descriptions = [*_descriptions("dense"), *_descriptions("cross-encoder")]
     model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), descriptions)
     if _find(model) is None:

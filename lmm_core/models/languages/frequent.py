@@ -14,7 +14,7 @@ _ELIDED = frozenset("cdjlmnst")
 
 @cache
 def frequent_words(language: str) -> frozenset[str]:
-    """Return a language's frequent words, which name no subject."""
+    """Return a language's frequent words."""
     code = language_code(language)
     longer = further_stop_words(code) - _ELIDED  # adds words like "know"
     return frozenset(map(fold, stop_words(code) | longer))

@@ -85,7 +85,7 @@ WITH_STOP_WORDS = tuple(code for code in LANGUAGES if code not in ("ar", "el", "
 
 
 class Stemmer:
-    """The stemmer of a language. Without a Snowball stemmer for it, words are only folded (see `fold`)."""
+    """The stemmer of a language. Without a Snowball stemmer, words are only folded (see `fold`)."""
 
     def __init__(self, language: str) -> None:
         self.language = language_code(language)

@@ -3,7 +3,7 @@
 Korean, and scripts without blanks, become overlapping pairs: `統計学` becomes `統計` and `計学`. A number with points
 (`equation 2.8`) is a word, and so is each part. Isolated code signs (`!!!`, `==`), and prefixes with their word
 (`-u`, `.git`), follow the text's words. A hyphenated word is also added without its hyphen: `e-mail`, `email`.
-The ask box uses the same rule (`words` in search.js).
+The ask box does the same (`words` in search.js).
 """
 
 from __future__ import annotations
@@ -143,8 +143,7 @@ def fold(text: str) -> str:
 
 
 def typing_errors(word: str, other: str, most: int) -> int:
-    """Return the optimal string alignment distance (letters added, dropped, replaced or swapped), at most `most` +
-    1."""
+    """Return the optimal string alignment distance (letters added, dropped, replaced or swapped), up to `most` + 1."""
     before, last = list[int](), list(range(len(other) + 1))
     for i, letter in enumerate(word, 1):
         row = [i]

@@ -76,8 +76,7 @@ class Parameters:
         return parameter or (self.limit if self.limit in body and _COMPLETION in message else "")
 
     def learn(self, key: str, message: str) -> bool:
-        """Drop or rename a parameter. Return False if only its value was too large, so that later requests may use
-        it."""
+        """Drop or rename a parameter. Return False if only its value was too large, so that it may be used again."""
         if key == _TEMPERATURE:
             self.temperature = False
         elif _TOO_LARGE.search(message):
@@ -94,8 +93,8 @@ class Parameters:
 class OpenAIChat:
     """A remote chat model, with at most `limits.max_concurrency` parallel requests.
 
-    Raise ModelError if a required key is not set. name: `source/model`; usage: cost so far; stopped: the error that
-    ended requests, or None; warn: called for a parameter that cannot be sent."""
+    Raise ModelError if a required key is not set. stopped: the error that ended requests, or None; warn: called for a
+    parameter that cannot be sent."""
 
     def __init__(
         self, name: ModelName, source: ModelSource, limits: ModelOptions | None = None,

@@ -32,9 +32,7 @@ NO_CHAT_MODEL = "use --model extractive/default, which needs no key and no netwo
 
 
 def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MODEL) -> str:
-    """Return a source's key, "" if not needed. Raise ModelError if missing or malformed.
-
-    instead: what works without a key"""
+    """Return a source's key, "" if not needed. Raise ModelError if missing or malformed, with what works `instead`."""
     key = source.key()
     if source.needs_key and not key:
         raise ModelError(
@@ -51,8 +49,7 @@ def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MOD
 
 
 def open_client(source: ModelSource, key: str, limits: ModelOptions) -> AsyncOpenAI:
-    """Return a client that sends to a source's host only. Raise ModelError for an invalid address or an unusable
-    proxy."""
+    """Return a client that sends to a source's host only. Raise ModelError for an invalid address or proxy."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     if not is_address(source.base_url):

@@ -185,8 +185,7 @@ class BoxRows:
 
     documents: page and source
     sections: see `section_rows`
-    types: number of passages by type, including hidden ones
-    languages: of the documents"""
+    types: number of passages by type, including hidden ones"""
 
     documents: list[list[str]] = field(default_factory=list)
     sections: list[list[Any]] = field(default_factory=list)
@@ -252,9 +251,7 @@ def _passage(passage: Passage, words: Mapping[str, str], links: Collection[str])
 
 @dataclass(frozen=True)
 class PageText:
-    """The parts of a page used by the box.
-
-    words: displayed text by label and cited work"""
+    """The parts of a page used by the box. words: displayed text by label and cited work"""
 
     ids: frozenset[str]
     words: Mapping[str, str] = field(default_factory=dict)

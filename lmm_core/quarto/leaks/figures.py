@@ -35,10 +35,7 @@ def makes_figures(text: str) -> bool:
 
 
 def unused_figures(output: Path, cells: Mapping[Path, int], referenced: Set[str], project: Project) -> Iterator[Leak]:
-    """Yield unreferenced figures of documents with hidden cells.
-
-    cells: first hidden cell's line by document
-    referenced: their names in the site"""
+    """Yield figures not `referenced` in the site, in documents with hidden cells (the first's line by document)."""
     figures = _figures(output) if cells else []
     for source, line in cells.items():
         own = _own_folder(output, source, project)

@@ -103,7 +103,7 @@ class SectionTexts:
         return text[heading.end() : text.rfind("\n") + 1].strip("\r\n") if heading else ""
 
     def section(self, node: Node) -> AnnotatorSection:
-        """Return a section for an annotator. The stand-in reads its `lead` alone."""
+        """Return a section for an annotator."""
         texts, summaries = self._content(node)
         language, types = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
         titles = [*titles_path(node), *filter(None, [div_title(node)])]
@@ -155,9 +155,7 @@ def closed_parts(parts: Sequence[Node]) -> set[int]:
 
 
 def flagged_parts(parts: Sequence[Node], key: str) -> set[int]:
-    """Return the `id`s of parts under `key: true`; the nearest value takes precedence.
-
-    parts: outer ones first"""
+    """Return the `id`s of parts (outer ones first) under `key: true`; the nearest value takes precedence."""
     flagged: set[int] = set()
     for node in parts:
         value = node.get(key)

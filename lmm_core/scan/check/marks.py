@@ -273,7 +273,7 @@ def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:
 def nearest(word: str, words: Iterable[str]) -> str:
     """Return the word that an unknown one probably misspells, or "".
 
-    One typing error is allowed (see `typing_errors`), or two in words of eight letters or more.
+    One typing error is allowed (see `typing_errors`), or two in words of eight or more letters.
     """
     distances = [(distance, other) for other in words if (distance := _slips(word, other)) is not None]
     return min(distances)[1] if distances and word not in {other for _, other in distances} else ""

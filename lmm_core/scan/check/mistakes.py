@@ -61,7 +61,7 @@ def _without_duplicates(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def refuse_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report the mistakes that may publish what should be left out. Raise MarkdownError if there are any."""
+    """Report mistakes that may publish what should be left out. Raise MarkdownError if there are any."""
     findings = [*CheckedDocument(blocks).find_errors(), *find_near_misses(blocks, rules)]
     if (line := find_unclosed_div(blocks, header_rules(header_content(blocks), rules))) is not None:
         findings.append(Finding(line, "not-closed", NOT_CLOSED))
@@ -109,7 +109,7 @@ def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
 
 
 def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report as errors the mistakes to correct before publishing. Files that cannot be read are skipped."""
+    """Report mistakes to correct before publishing as errors. Unreadable files are skipped."""
     documents = [*read_documents(paths)]
     rules = with_types(rules, documents)
     for line in typo_lines([(str(document.file.path), document) for document in documents], rules):

@@ -48,10 +48,7 @@ UNDERLINED = "an underlined heading starts no section, so its text is not left o
 
 
 def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
-    """Return the misspelled keys, classes, attributes and marks, by line.
-
-    Parts with `knit: true` are not checked.
-    """
+    """Return the misspelled keys, classes, attributes and marks, by line, except in parts with `knit: true`."""
     slips = find_slips(CheckedDocument(blocks), rules)
     return sorted((finding for finding in slips if finding.code != "no-block"), key=lambda finding: finding.line)
 

@@ -50,10 +50,7 @@ def new_rag_run(
     logger: LoggerBase,
     finder: Callable[[Path], bool] | None = None,
 ) -> RagRun:
-    """Return an unstarted RAG run with a project's options.
-
-    finder: see `included_finder`
-    """
+    """Return an unstarted RAG run with a project's options. finder: see `included_finder`"""
     from ..rag import RagRun
 
     docid, name = (docid_of(path, project.root), path.stem) if path is not None else ("", "")

@@ -71,7 +71,7 @@ def markdown_rag(
 
 @dataclass(frozen=True, slots=True)
 class RagPlan:
-    """The requests for annotating a document, and the annotator's name."""
+    """The requests for annotating a document, and the annotator."""
 
     annotator: str = ""
     requests: Sequence[PlannedRequest] = ()

@@ -97,7 +97,7 @@ class DocumentChat:
 
 @dataclass
 class ConversationWork:
-    """The work of `lmm chat`. screen: shows answers as they arrive."""
+    """The work of `lmm chat`."""
 
     models: Models
     screen: Screen | None = None
@@ -139,10 +139,7 @@ class ConversationWork:
 
 
 def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> bool:
-    """Merge answers into a file's current blocks; return True if it was written.
-
-    Raise OSError and MarkdownError.
-    """
+    """Merge answers into a file's current blocks; return True if it was written. Raise OSError and MarkdownError."""
     for _ in range(_ATTEMPTS):
         text = serialize_blocks(talk.apply(parse_markdown_text(file.text)))
         try:
