@@ -86,7 +86,7 @@ class ImportedDocument:
 
 
 def import_document(path: Path, folder: str) -> ImportedDocument:
-    """Convert a file to a document marked as imported. folder: name of the folder for its pictures.
+    """Convert a file to a document marked as imported. folder: name, for its pictures.
 
     Raise MarkdownError if it is unreadable, OSError, and ModuleNotFoundError without the extra for PDF."""
     if path.suffix.lower() not in ENDINGS:
@@ -113,7 +113,6 @@ def import_document(path: Path, folder: str) -> ImportedDocument:
 
 
 def _with_header(text: str, entry: str) -> str:
-    """Append an entry to a document's header, which is added if missing."""
     if text.startswith("---\n"):
         head, _, rest = text[4:].partition("\n---\n")
         return f"---\n{head}\n{entry}---\n{rest}"
@@ -162,7 +161,7 @@ def _reader(path: Path) -> str:
 
 
 def _pandoc(options: list[str], text: str = "", folder: str | None = None) -> str:
-    """Return pandoc's output, sandboxed from other files and the network. Raise MarkdownError."""
+    """Return pandoc's output. Raise MarkdownError."""
     program = packaged_pandoc() or shutil.which("pandoc")
     if program is None:
         raise MarkdownError("this format needs pandoc, and there is none: run pip install pypandoc_binary")

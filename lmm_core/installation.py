@@ -22,8 +22,7 @@ ADDRESS = ""  # of the public repository (https://HOST/OWNER/NAME); empty until 
 
 
 def install_command(extra: str = "") -> str:
-    """Return the shell command that reinstalls this package with an extra; a missing checkout or wheel becomes the
-    name."""
+    """Return the shell command to reinstall this package with an extra, by name if its checkout or wheel is gone."""
     record = _origin()
     path, address = _local_path(record), _address(record)
     target = f"{PACKAGE}{_brackets(extra)} @ {address}" if address else f"{path or PACKAGE}{_brackets(extra)}"
@@ -39,8 +38,7 @@ def requirement(extra: str = "") -> str:
 
 
 def packaged_folder(installed: str, in_checkout: str, sign: str) -> Path | None:
-    """Return a folder of this package with the file `sign`: beside the installed package, else in the source tree; or
-    None."""
+    """Return the folder with the file `sign`, beside the installed package or in the source tree, or None."""
     base = Path(__file__).parents[1]
     return next((folder for folder in (base / installed, base / in_checkout) if (folder / sign).is_file()), None)
 
@@ -71,7 +69,7 @@ def _address(record: dict[str, Any]) -> str:
 
 
 def _local_path(record: dict[str, Any]) -> Path | None:
-    """Return the checkout or file of a recorded origin, if it can still be installed, else None."""
+    """Return the checkout or file of a recorded origin, or None if it cannot be installed."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname  # imports the clients of http and ftp
 
@@ -87,7 +85,6 @@ def _brackets(extra: str) -> str:
 
 
 def _quote(word: str) -> str:
-    """Quote a word for this machine's shells."""
     if sys.platform == "win32":
         return f'"{word}"' if set(word) & set(" []@&()^;,") else word
     return shlex.quote(word)
@@ -120,7 +117,7 @@ def program_folders() -> tuple[Path, Path]:
 def link_pandoc(program: Path) -> Path:
     """Link a packaged pandoc beside the command `lmm` (on Windows, copy it), and return the path.
 
-    Raise OutputError if a file is there that is no link to a packaged pandoc, and OSError."""
+    Raise OutputError if another file is there, and OSError."""
     place = program_folders()[0] / program.name
     is_ours = place.is_symlink() and "pypandoc" in place.readlink().parts
     if sys.platform == "win32":

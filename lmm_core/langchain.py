@@ -43,8 +43,6 @@ __all__ = [
 
 
 class _StoreRetriever(BaseRetriever):
-    """The base class with the collection and its search."""
-
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     client: Client

@@ -188,7 +188,7 @@ def put(text: str | bytes) -> None:
 
 
 def printable(text: str) -> str:
-    """Remove characters that control a terminal, deceive a reader or cannot be encoded."""
+    """Remove characters that control a terminal, deceive readers or cannot be encoded."""
     return text if text.isascii() and text.isprintable() else _UNSAFE.sub("", text)
 
 

@@ -40,7 +40,7 @@ SHORTLIST = 5
 
 
 def checked_index_name(name: str) -> str:
-    """Return a valid name of an index, which also names its folder. Raise CrawlError for an invalid one."""
+    """Return the name of an index, and of its folder. Raise CrawlError if it is invalid."""
     with suppress(StoreError):
         if len(name) <= LONGEST_NAME and not name.endswith(".") and name.lower() not in (ALL, CATALOGUE):
             return checked_name(name)

@@ -192,7 +192,6 @@ class _Run:
         indexed.files, indexed.snippets = len(self.records), sum(record.count for record in self.records.values())
 
     def _read(self, ignore: Sequence[str]) -> list[MarkdownFile]:
-        """Return the folder's files, and record skipped ones."""
         self.present: set[Path] = set()
         documents: list[MarkdownFile] = []
         for file in crawl(self.root, ignore, without=[self.database.root]):

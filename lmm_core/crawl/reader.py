@@ -121,7 +121,7 @@ def cut_windows(text: str, docid: str, source: str, encoding: EncodingModel, lan
 
 
 def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:
-    """Yield a document's windows, each after its metadata and first heading, with its other headings after it."""
+    """Yield a document's windows, each after its metadata and first heading, and before its other headings."""
     parts = list(_parts(blocks))
     yield from (block for metadata, text in parts if text is None for block in metadata)
     texts = [(metadata, text) for metadata, text in parts if text is not None]
@@ -147,7 +147,6 @@ def _headings(parts: Sequence[tuple[Sequence[Block], Block]]) -> Iterator[Block]
 
 
 def _parts(blocks: Sequence[Block]) -> Iterator[tuple[Sequence[Block], Block | None]]:
-    """Yield the indexed headings and texts with their metadata."""
     for node in traverse(blocks_to_tree(blocks)):
         if not is_indexed(node):
             continue

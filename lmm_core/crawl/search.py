@@ -155,7 +155,7 @@ class Indexes:
 
 
 def _without_copies(spans: Sequence[Span], k: int) -> list[Span]:
-    """Return the best spans of distinct passages, at most `k`, without copies within an index."""
+    """Return the best spans of `k` passages, without copies within an index."""
     texts: dict[tuple[str, str], Span] = {}
     for span in best_spans(spans).values():
         texts.setdefault((_index_of(span), " ".join(span.passage.text.split())), span)
@@ -173,7 +173,7 @@ def source_of(text: Span | Passage) -> str:
 
 
 def _widened(span: Span, spans: Sequence[Span], most_characters: int) -> Span:
-    """Extend a span by its neighbours in the passage, the better first, up to so many characters."""
+    """Extend a span by its neighbours in the passage, the better first."""
     beside = [neighbour for neighbour in spans if neighbour.passage.id == span.passage.id]
     while True:
         near = [neighbour for neighbour in beside if neighbour.start == span.end or neighbour.end == span.start]

@@ -39,7 +39,7 @@ OneIndex = Annotated[str, {"description": "The index that it was found in.", "mi
 
 
 def add_tools(tools: Tools, project: Project, models: Models, working: Path, indexing: bool = True) -> Indexes:
-    """Add the tools for a working folder's indexes, and return these for the caller to close. indexing: add writing."""
+    """Add the tools for a folder's indexes, and return these for the caller to close. indexing: add writing."""
     database = database_at(project, working / FOLDER)
     indexes = Indexes(database, models)
     if indexing:

@@ -89,7 +89,7 @@ def client_from_config(config: Config = None, logger: LoggerBase | None = None) 
 
 @validated
 def global_client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
-    """Return the store that the configuration names, the same each time; it is closed when the program ends."""
+    """Return the same as `client_from_config` each time; the store is closed when the program ends."""
     return _open_store(shared_store, config, logger)
 
 

@@ -184,7 +184,6 @@ def _properties(node: Node) -> dict[str, Any]:
 
 
 def _annotations(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
-    """Return a node's encoded metadata, a line per value."""
     parts = []
     for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
         value = " - ".join(titles) if name == "titles" else _value(node, name, model)
@@ -212,7 +211,7 @@ def _text(value: Any) -> str:
 
 
 def _places(tree: HeadingNode) -> dict[int, dict[str, Any]]:
-    """Return the place of each section for the payload, by the `id` of the node; paths and anchors outermost first."""
+    """Return the place of each section by `id` of its node, for payloads; paths and anchors outermost first."""
     places: dict[int, dict[str, Any]] = {}
     counts, anchors = Counter[int](), Counter[str]()
     for node in sections(tree):

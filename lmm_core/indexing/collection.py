@@ -84,7 +84,7 @@ def parse_query(text: str, types: Sequence[str]) -> ParsedQuery:
 
 
 def unknown_keywords(text: str, types: Iterable[str]) -> list[str]:
-    """Return the words that are written as type keywords, but are no types of the collection."""
+    """Return the type keywords in a query that are no types of the collection."""
     names = {name.casefold() for name in types}
     return [match[1] for match in _KEYWORD.finditer(text) if match[1].casefold() not in names]
 
@@ -109,7 +109,7 @@ async def aquery(
 
 
 def chunks_for(documents: int) -> int:
-    """Return the number of chunks to search for so many documents."""
+    """Return the number of chunks to search for a number of documents."""
     return max(50, documents * 10)
 
 
@@ -180,7 +180,6 @@ class IndexInfo:
         return f"{self.place}: {', '.join(parts)}"
 
     def lines(self) -> list[str]:
-        """Return a summary line, then one per collection."""
         return [self.summary(), *map(_describe_collection, self.collections)]
 
 
@@ -203,7 +202,7 @@ def _describe_collection(info: CollectionInfo) -> str:
 
 
 def describe_age(seconds: float) -> str:
-    """Return a duration in words, in the largest unit with a count of at least two."""
+    """Return a duration in words, in the largest unit that fits twice."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= 2 * length:
             return counted(int(seconds // length), unit)
@@ -253,7 +252,7 @@ def new_names(collection: str, companion: str) -> tuple[str, str]:
 def put_in_service(store: ServerStore, collections: Mapping[str, str]) -> None:
     """Give new collections their names, and remove the old ones. Raise StoreError.
 
-    collections: new ones by name. A first index without aliases is removed before, since names are unique."""
+    collections: new ones by name, which a first index without aliases has to free"""
     existing = store.collections()
     for name in collections:
         if name in existing:
@@ -304,7 +303,7 @@ def shared_store(project: Project) -> VectorStore:
 
 @asynccontextmanager
 async def open_index(project: Project, models: Models) -> AsyncIterator[VectorStore]:
-    """Open a project's store for the block, then close it and the models. Raise StoreError and ConfigError."""
+    """Open a project's store, and close it and the models after the block. Raise StoreError and ConfigError."""
     store = await asyncio.to_thread(project_store, project)
     try:
         yield store

@@ -128,7 +128,7 @@ _usual_stemmers = cache(Stemmers)
 def encode_passages(
     blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
 ) -> list[Chunk]:  # fmt: skip
-    """Return the chunks that `blocklist_encode` makes, and nothing else. Anchors are left in the headings."""
+    """Return the chunks of `blocklist_encode` alone, with anchors left in the headings."""
     header = header_content(blocks)
     split = transform(blocks, _split_options_of(header, project), logger=logger).blocks
     document = IndexedDocument(docid_in(header) or docid, source, language_of(blocks, project.embeddings.language))
@@ -270,7 +270,6 @@ class Window:
     encoding: EncodingModel
 
     def holds_all(self, texts: Sequence[str]) -> bool:
-        """Return True if all texts fit."""
         return all(self.count(text) <= self.tokens for text in texts)
 
 
@@ -285,7 +284,7 @@ def _default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
 
 
 def _with_fewer(chunk: Chunk, window: Window) -> Chunk:
-    """Return a chunk with only as many annotations in its dense texts as fit; search by words uses all of them."""
+    """Return a chunk without the annotations that do not fit into its dense texts; search by words uses all."""
     together = texts_to_encode(window.encoding, "", chunk.annotations).dense[-1] != ""
     room = window.tokens - (window.count(chunk.content) if together else 0)
     lines_left = _lines_within(chunk.annotations.split("\n"), room, window)

@@ -79,7 +79,6 @@ class Passage(Placed):
     page: int = 0
 
     def scored(self, score: float) -> Passage:
-        """Return the passage with a score."""
         return replace(self, score=score)
 
 
@@ -323,7 +322,6 @@ def repeated(before: str, last: int, passage: Passage) -> int:
 
 
 def _overlap(before: str, passage: Passage) -> int:
-    """Return the length of the overlap in whole words."""
     before, text = before.rstrip(), passage.text
     start = text[:SHORTEST_OVERLAP]
     at = before.find(start, max(0, len(before) - len(text))) if len(start) == SHORTEST_OVERLAP else -1

@@ -41,7 +41,7 @@ INDEXES: dict[str, Any] = {
 
 
 def check_collections(name: str, companion: str) -> None:
-    """Raise StoreError if the names of collection, companion and records are invalid or the same."""
+    """Raise StoreError if collection, companion and records have invalid or equal names."""
     names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
     for collection in names.values():
         checked_name(collection)
@@ -195,7 +195,7 @@ def _add_statistics(records: Collection[FileRecord]) -> TermStatistics | None:
 
 
 def write_statistics(store: VectorStore, collection: str) -> None:
-    """Store the sum of all files' statistics, so that a search need not add them up. Raise StoreError."""
+    """Store the sum of all files' statistics, for searches. Raise StoreError."""
     records = read_records(store, collection, statistics=True).values()
     if (joint := _add_statistics(records)) is not None:
         payload = {_WHOLE: state_of(records), "statistics": joint.packed()}
@@ -225,7 +225,7 @@ def _points(records: Iterable[FileRecord]) -> list[Point]:
 
 
 def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
-    """Record files as begun, until they are recorded as done and the store is closed. Raise StoreError."""
+    """Record files as begun, until they are done and the store is closed. Raise StoreError."""
     begun = [replace(record, fingerprint=BEGUN, statistics="") for record in records if record.fingerprint != BEGUN]
     if begun:
         store.write_ahead(collection + FILES, _points(begun))

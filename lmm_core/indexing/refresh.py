@@ -158,7 +158,7 @@ class Refresh:
         return counts
 
     def _use_new_collections(self) -> None:
-        """Switch to new collections on a server; the old ones stay searchable until these are complete."""
+        """Switch to new collections on a server; the old ones stay searchable meanwhile."""
         names, database = collection_names(self.project), self.project.database
         collection, companion = new_names(database.collection_name, database.companion_collection)
         database = replace(database, collection_name=collection, companion_collection=companion)
@@ -269,8 +269,8 @@ class Refresh:
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Encoded]]:
         """Yield groups of documents to write together.
 
-        With an embedding model, all documents are encoded first, to report how much will be sent. They are then
-        embedded and written one by one, so that a failure loses no embeddings."""
+        With an embedding model, all documents are encoded first, to report how much will be sent, then embedded and
+        written one by one, so that a failure loses no embeddings."""
         if self.encoder.embedder is not None:
             encoded = [*self._encode(documents)]
             report_long(self.encoder, sum(document.too_long for document in encoded), self.logger)

@@ -45,7 +45,7 @@ def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger
 
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
-    """Annotate a file and return it; a failure is reported and leaves it unchanged."""
+    """Annotate a file and return it, unchanged after a failure, which is reported."""
     from ..scan.documents.passes import RagWork, save_as
 
     located = in_file(logger, file.path)

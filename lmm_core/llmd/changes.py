@@ -143,7 +143,6 @@ def _find(lines: Sequence[str], search: Sequence[str]) -> list[int]:
 
 
 def _places(lines: Sequence[str], search: Sequence[str]) -> list[int]:
-    """Return the first few, possibly overlapping positions of matching lines."""
     starts = (at for at, line in enumerate(lines) if line == search[0])
     return list(islice((at for at in starts if [*lines[at : at + len(search)]] == [*search]), 5))
 
@@ -167,7 +166,7 @@ def _diff(lines: Sequence[str], search: Sequence[str]) -> str:
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Return the index of the longest match, or None; blanks are ignored."""
+    """Return the index of the longest match, ignoring blanks, or None."""
     stripped, stripped_search = ([line.strip() for line in part] for part in (lines[:_MOST], search))
     run = difflib.SequenceMatcher(lambda line: not line, stripped, stripped_search, autojunk=False).find_longest_match()
     return max(0, run.a - run.b) if any(stripped_search[run.b : run.b + run.size]) else None

@@ -54,7 +54,7 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
 
 
 def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
-    """Return the request for an entry, and earlier entries that do not fit. Raise ModelError if it is too long."""
+    """Return the request for an entry, and earlier entries left out of it. Raise ModelError if it is too long."""
     from ..models.tokens import count_tokens
 
     earlier = [other for other in llmd.entries[: llmd.entries.index(entry)] if other.human or other.assistant]

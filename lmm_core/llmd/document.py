@@ -364,7 +364,7 @@ class _DocumentReader:
         return text.replace("\r\n", "\n") if self.newline == "\r\n" else text, self._line(at)
 
     def _reply(self, start: int, end: int) -> tuple[str | None, int]:
-        """Return a reply without a fence `reply` around it, and its line, or None and 0 if it is empty."""
+        """Return a reply without its fence `reply`, and its line, or None and 0 if it is empty."""
         text, line = self._text_after(start, end)
         opened = _REPLY_FENCE.match(text)
         if opened and text[opened.end() :].endswith(opened[1]):

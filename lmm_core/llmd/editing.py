@@ -44,7 +44,7 @@ def make_llmd(name: str) -> Llmd:
 
 
 def set_mission(llmd: Llmd, mission: str) -> Llmd:
-    """Return the document with another mission. Raise LlmdError without such a section, or for unclosed markup."""
+    """Return the document with another mission. Raise LlmdError without the section, or for unclosed markup."""
     old = _section(llmd, MISSION)
     text = plain_mission(mission)
     if not stands_alone(text):
@@ -119,8 +119,8 @@ def _add_item(llmd: Llmd, entry: str, end: int) -> str:
 def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
     """Return the document with the reply to an entry.
 
-    The reply is verbatim if that changes nothing else, otherwise in a code fence `reply`, which surrounding white space
-    forces. Raise LlmdError if unclosed markup before it interferes."""
+    The reply is verbatim if that changes nothing else (white space around it does), otherwise in a code fence `reply`.
+    Raise LlmdError if unclosed markup before it interferes."""
     entries = list(_content_of(llmd)["entries"])
     entries[llmd.entries.index(entry)] = (entry.number, entry.human, reply)
     # The mark may exist already

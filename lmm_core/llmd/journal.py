@@ -119,7 +119,7 @@ class Journal:
         return applied if applied is not None and applied.document == document else None
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
-        """Return the files that have changed since: path, content after the changes, content now.
+        """Return the files changed since: path, content after the changes, content now.
 
         Text appended to the document does not count."""
         states = [(change.path, change.new, read_bytes(self._place(change.path))) for change in applied.changes]
@@ -148,7 +148,7 @@ class Journal:
     # Steps
 
     def _undo(self) -> str:
-        """Roll back all changes. Return "", or a message that names files changed by others, which stay as they are."""
+        """Roll back all changes. Return "", or a message with files that others have changed, which stay."""
         applied = _read(self.open)
         conflicts = [change.path for change in applied.changes if self._state(change) == "other"]
         for change in reversed(applied.changes):

@@ -43,7 +43,7 @@ class OpenedDocument:
 
 
 def root_of(path: Path) -> Path:
-    """Return the root of a document's project, or the document's folder if it is in no project."""
+    """Return the root of a document's project, or the document's folder without one."""
     root = project_root(path)
     marked = any((root / mark).exists() for marks in ROOT_MARKS for mark in marks)
     return root if marked else path.resolve().parent
@@ -110,7 +110,6 @@ class Proposal:
 
     @property
     def empty(self) -> bool:
-        """Return True if the reply changes nothing."""
         return not self.plan.changes and self.plan.document.text == self.opened.llmd.text
 
     def apply(self) -> None:
@@ -186,7 +185,7 @@ def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
 
 
 def last_applied(path: Path, logger: LoggerBase) -> tuple[Journal, Applied | None]:
-    """Return the journal of a document's project, and the last changes, or None. Raise LlmdError, OSError."""
+    """Return the journal of a document's project, and its last changes, or None. Raise LlmdError, OSError."""
     root = root_of(path)
     recover(root, logger)
     journal = Journal(root)

@@ -77,7 +77,7 @@ class ParsedReply:
 def parse_reply(text: str, request: str = "", first_line: int = 1) -> ParsedReply:
     """Parse a reply. Errors in it are not raised but listed in `problems`.
 
-    request: the human's text; tags and marks that are its subject are left in the reply
+    request: the human's text; tags and marks in it are left in the reply
     first_line: line of the document on which the reply begins"""
     answer = unwrap(text, request)
     before = "\n" * (first_line - 1 + text.count("\n", 0, max(0, text.rfind(answer))))  # for the line numbers
@@ -101,7 +101,6 @@ class _ReplyReader:
         return self.reply
 
     def _read_line(self, at: int) -> int:
-        """Read a line, or the block that it opens. Return the next line's number."""
         line = self.lines[at].rstrip()
         mark, following = _MARK.fullmatch(line), at + 1
         try:

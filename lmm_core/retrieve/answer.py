@@ -44,14 +44,9 @@ NO_ROOM = "There is no room for what this gives back: answer from what you have,
 class Answer:
     """An answer to a question.
 
-    text: as shown
-    sources: all that could be cited, cited ones first, numbered from 1
-    cited: their numbers
-    answered: False if the notes do not answer, or nothing was cited
-    by: who answered
-    notes: remarks, such as dropped citations
-    nearest: sections near an unanswered question
-    types: available types of material"""
+    sources: all that could be cited, cited ones first, numbered from 1; cited: numbers of the cited ones
+    answered: False if the notes do not answer, or nothing was cited; notes: remarks, such as dropped citations
+    nearest: sections near an unanswered question; types: available types of material"""
 
     question: str
     text: str
@@ -75,11 +70,11 @@ class BrokenAnswer(ModelError):
 
 @dataclass
 class Conversation:
-    """Questions and answers, each in the light of those before.
+    """Questions and answers, each in the light of earlier ones.
 
-    asker: the model, None for best matches; tools: those the model may use, at most `tool_calls` times an answer;
-    budget: tokens of the passages it is shown; tokens: the largest size of a request; system: how the teacher wants
-    answers to sound, in addition to what the library says."""
+    asker: the model, None for best matches; tools: for the model, at most `tool_calls` times an answer; budget: tokens
+    of the passages it is shown; tokens: the largest size of a request; system: how the teacher wants answers to sound,
+    in addition to the library's."""
 
     retriever: Retriever
     asker: Asker | None = None
@@ -92,10 +87,9 @@ class Conversation:
     history: list[tuple[str, str]] = field(default_factory=list)
 
     async def look(self, question: str, type: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
-        """Return a question's search result and context; without a model, the best matches. Raise as
-        `Retriever.retrieve`.
+        """Return a question's search result and context, or without a model the best matches.
 
-        as_for_model: build the model's context in any case"""
+        as_for_model: build the model's context in any case. Raise as `Retriever.retrieve`."""
         earlier = [previous for previous, _ in self.history]
         retrieval = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
         if self.asker is None and not as_for_model:
@@ -112,9 +106,7 @@ class Conversation:
     async def answer(
         self, question: str, retrieval: Retrieval, context: Context, show: Show | None = None, cite: Cite | None = None
     ) -> Answer:
-        """Answer a question after its search; see `ask`.
-
-        cite: called with the sources before a part with a new citation is shown."""
+        """Answer a question after its search; see `ask`. cite: called with the sources before a new citation."""
         show = show or (lambda part: None)
         if self.asker is None:
             answer = matches_answer(question, retrieval, context)
@@ -222,13 +214,11 @@ class _Turn:
         self.show(part)
 
     def _numbered_sources(self) -> tuple[CitedSource, ...]:
-        """Return the sources in the answer's numbering: cited ones first."""
         rest = [number for number in self.sources if number not in self.cited.numbers]
         order = [*self.cited.numbers, *rest]
         return tuple(replace(self.sources[number], number=at) for at, number in enumerate(order, 1))
 
     async def _converse(self, request: Request) -> None:
-        """Run replies and tool calls until the model calls no more tools."""
         tools = self.talk.tools
         calls_left = self.talk.tool_calls if tools else 0
         while True:
@@ -298,8 +288,7 @@ class _Turn:
             self._number(list(result.values()))
 
     def _source(self, result: Mapping[str, Any]) -> CitedSource | None:
-        """Return the source of a text in a tool's result, reused if it holds the text; None if its section is
-        unknown."""
+        """Return the source of a text in a tool's result, reused if it holds the text; None for an unknown section."""
         section = self.retrieval.material.find_section(str(result.get("section", "")))
         file, _, lines = str(result.get("place", "")).rpartition(":")
         start, _, end = lines.partition("-")
@@ -345,9 +334,7 @@ def make_conversation(
 ) -> Conversation:  # fmt: skip
     """Return a conversation about a library, as configured under `[ask]`. Raise ModelError and ConfigError.
 
-    with_model: False for best matches
-    tools: available to the model
-    patience: see `Retriever`"""
+    with_model: False for best matches; tools: available to the model; patience: see `Retriever`"""
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
@@ -368,7 +355,6 @@ def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | No
 
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
-    """Return the reranker of `ask.rerank`. Raise ModelError."""
     choice = project.ask.rerank.strip()
     if choice in ("", "none"):
         return None

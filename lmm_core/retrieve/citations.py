@@ -34,12 +34,9 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 class CitedText:
     """An answer that arrives in parts.
 
-    sources: numbers that may be cited
-    knows: returns True for a link that the model has seen
-    text: the text so far, without what was dropped
-    dropped: citations and links that were removed
-    numbers: new number of each source, in the order of their citation
-    refused: True if the answer began with NO_ANSWER, which is removed"""
+    sources: numbers that may be cited; numbers: their new ones, in the order of citation
+    knows: returns True for a link that the model has seen; dropped: removed citations and links
+    text: so far; refused: the answer began with NO_ANSWER, which is removed"""
 
     sources: Container[int]
     knows: Callable[[str], bool]
@@ -64,7 +61,7 @@ class CitedText:
         return self._take(final=True)
 
     def drop_rest(self) -> None:
-        """Drop the text that was held back: the beginning of a mark that nobody should see."""
+        """Drop the text held back: the beginning of a mark that nobody should see."""
         self._buffer = ""
 
     def _take(self, final: bool) -> str:
@@ -161,7 +158,7 @@ class CitedText:
         return text
 
     def _verbatim(self, sign: str, final: bool) -> str | None:
-        """Return a whole code span or formula, or its opening sign if it is unclosed or holds a citation."""
+        """Return a code span or formula, or its opening sign if it is unclosed or holds a citation."""
         code = rf"{sign}(?!`).+?(?<!`){sign}(?!`)"
         pattern = {"$": _FORMULA, "\\": _BRACKETED}.get(sign[0]) or re.compile(code, re.S)
         match, length = pattern.match(self._buffer), len(self._buffer)

@@ -27,12 +27,8 @@ MOST_TRIED = 200  # spans
 class CitedSource(Placed):
     """The text of passages that follow each other in one section and have the same types.
 
-    number: by which the answer cites it
-    titles: of the sections around it, the outermost first
-    line_start, line_end: its first and last line, from 1
-    depth: level of the section's heading
-    ids: of the passages
-    page: of the first passage in the original document, or 0"""
+    number: by which the answer cites it; titles: of enclosing sections, the outermost first
+    depth: level of the heading; ids: of the passages; page: of the first in the original document, or 0"""
 
     number: int
     titles: tuple[str, ...]
@@ -51,10 +47,7 @@ class CitedSource(Placed):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model sees of the notes.
-
-    sources: numbered from 1
-    tokens: number of tokens in the text"""
+    """A model's view of the notes. sources: numbered from 1; tokens: of the text."""
 
     text: str
     sources: tuple[CitedSource, ...] = ()
@@ -64,16 +57,13 @@ class Context:
 def build_context(
     retrieval: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True
 ) -> Context:
-    """Return the best spans as a context of at most `budget` tokens.
+    """Return the best spans as a context of at most `budget` tokens, in document order, without repeated text.
 
-    Spans are taken by rank. Sources are in document order, and no text is repeated.
-    count: returns the number of tokens in a text
     whole: instead of a span, take the largest section around it that fits and is small (`SMALL`), without typed
-    passages such as exercises, unless they are requested
-    """
+    passages such as exercises, unless they are requested"""
     draft = Draft(retrieval.material, budget, count)
     whole = whole and retrieval.type != SUMMARY  # the summarized section has no passages of the type
-    examined: set[Key] = set()  # sections examined
+    examined: set[Key] = set()
     for span in retrieval.spans[:MOST_TRIED]:
         if draft.remaining < LEAST_ROOM:
             break
@@ -112,11 +102,7 @@ def fits_type(passage: Passage, type: str) -> bool:
 
 @dataclass
 class Draft:
-    """A context in the making: spans that are chosen step by step, within a budget.
-
-    budget: tokens at most
-    count: returns the number of tokens in a text
-    tokens: in the spans chosen so far"""
+    """A context in the making: spans chosen step by step, within a budget. tokens: of these spans."""
 
     material: Material
     budget: int
@@ -144,7 +130,7 @@ class Draft:
         return fitting
 
     def add(self, spans: Sequence[Span]) -> bool:
-        """Add all spans or none, and return True if they fit. Texts that the draft contains already are skipped."""
+        """Add all spans or none, and return True if they fit. Texts already in the draft are skipped."""
         keys = ["".join(span.text.split()) for span in spans]
         first = {key: span.id for span, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
@@ -181,7 +167,6 @@ class Draft:
         return "\n\n".join(_source_text(_source(number, run)) for number, run in enumerate(self._runs(chosen), 1))
 
     def _runs(self, chosen: Mapping[str, Sequence[Span]]) -> list[list[Span]]:
-        """Return the spans of each source, in document order."""
         runs: list[list[Span]] = []
         for spans in sorted(chosen.values(), key=self._place):
             if runs and _follows(runs[-1][-1].passage, spans[0].passage, self.material):
@@ -196,7 +181,7 @@ class Draft:
 
 
 def _follows(passage: Passage, following: Passage, material: Material) -> bool:
-    """Return True if a passage comes next in the same section, and has the same types."""
+    """Return True if a passage comes next in its section, and has the same types."""
     if passage.key != following.key or passage.types != following.types:
         return False
     between = range(passage.sequence + 1, following.sequence)
@@ -210,10 +195,7 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
 
 
 def cited_source(number: int, first: Passage, text: str, start: int, end: int, ids: tuple[str, ...]) -> CitedSource:
-    """Return a source that begins with a passage.
-
-    start, end: its first and last line
-    ids: of its passages"""
+    """Return a source that begins with a passage."""
     return CitedSource(
         number, first.titles, first.docid, first.source, first.anchor, first.path, start, end, first.types, first.depth,
         text, ids, first.page,
@@ -221,7 +203,6 @@ def cited_source(number: int, first: Passage, text: str, start: int, end: int, i
 
 
 def _join_spans(run: Sequence[Span]) -> str:
-    """Join spans of a section, with a mark at each gap."""
     groups = [[run[0]]]
     for before, span in pairwise(run):
         if before.end < len(before.passage.text) or span.start > 0:
@@ -240,9 +221,7 @@ def _merge_spans(spans: Sequence[Span]) -> str:
 
 
 def _source_text(source: CitedSource) -> str:
-    """Return a source's text in its numbered tag, under a line with titles and types.
-
-    Its place is not in it, to save tokens: the answer gets that by the number."""
+    """Return a source's text in its numbered tag, under titles and types; without its place, to save tokens."""
     types = f" ({', '.join(map(_line, source.types))})" if source.types else ""
     titles = " > ".join(map(_line, source.titles)) or _line(source.source)
     return enclose("source", f"{titles}{types}\n\n{source.text}", source.number)

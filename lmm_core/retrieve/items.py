@@ -35,8 +35,7 @@ class TypedPart:
     """An exercise, a definition, a topic, or another typed part.
 
     title: its name, or the term that it defines; "" if it has none
-    text, solution: markdown without the fences of divs
-    passages: those of text and solution"""
+    text, solution: markdown without the fences of divs; passages: of both"""
 
     type: str
     title: str
@@ -53,7 +52,7 @@ class TypedPart:
 
 
 def find_typed_parts(material: Material) -> list[TypedPart]:
-    """Return the typed parts of a material in order, which contain all typed passages except summaries."""
+    """Return the typed parts of a material in order, with all typed passages except summaries."""
     return [item for document in material.documents for item in typed_parts_under(document)]
 
 
@@ -65,7 +64,7 @@ def typed_parts_under(section: Section) -> list[TypedPart]:
 
 
 def is_solution(title: str) -> bool:
-    """Return True if a title is that of a solution, in one of several languages."""
+    """Return True if a title names a solution, in one of several languages."""
     return re.fullmatch(_SOLUTION, title.strip(" \t*_.:")) is not None
 
 
@@ -77,9 +76,7 @@ def type_of(passage: Passage) -> str:
 
 
 def may_be_shown(passage: Passage, requested: str = "") -> bool:
-    """Return True if students may see a passage.
-
-    requested: type of material that was asked for; empty if none was"""
+    """Return True if students may see a passage. requested: type of material, or ""."""
     type = type_of(passage)
     return may_be_quoted(passage.types or ([type] if type else []), requested)
 
@@ -105,7 +102,7 @@ def lead_of(text: str) -> str:
 
 
 def _own_typed_parts(section: Section) -> list[TypedPart]:
-    """Return the typed parts in a section's own passages, together with subsections that belong to them."""
+    """Return the typed parts in a section's own passages, with subsections that belong to them."""
     groups, parts = list(_groups(section.passages)), _parts(section)
     items = [_item(section, type, group, len(groups) == 1) for type, group in groups]
     exercises = [at for at, item in enumerate(items) if item.type == EXERCISE]
@@ -128,9 +125,7 @@ def _with_part(item: TypedPart, part: Section) -> TypedPart:
 
 
 def _parts(section: Section) -> list[Section]:
-    """Return the subsections that belong to an exercise in a section's own passages.
-
-    These are solutions and, if there are any, parts of the question."""
+    """Return an exercise's subsections: solutions and, if there are any, parts of the question."""
     if not any(type_of(passage) == EXERCISE for passage in section.passages):
         return []
     solutions = [child for child in section.children if is_solution(child.title)]
@@ -154,14 +149,14 @@ def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
         if group and not goes_on:
             yield type, group
         type, group = (type, [*group, passage]) if goes_on else (own, [passage] if own else [])
-        # of a div that was cut, each piece repeats its first and last line, but the last piece only the first line
+        # each piece of a cut div repeats its first and last line, but the last piece only the first
         is_cut = added > 1 if goes_on else added > 0
     if group:
         yield type, group
 
 
 def _added_lines(passage: Passage) -> int:
-    """Return the number of lines that a piece repeats of a div that was cut: its first, and maybe its last."""
+    """Return how many lines of a cut div a piece repeats: its first, and maybe its last."""
     own = passage.line_end - passage.line_start + 1
     return passage.text.count("\n") + 1 - own if _OPENS.match(passage.text) else 0
 
@@ -174,9 +169,7 @@ def _begins(passage: Passage) -> bool:
 
 
 def _item(section: Section, type: str, group: list[Passage], alone: bool) -> TypedPart:
-    """Return passages as a typed part.
-
-    alone: True if the section has no other, so that its title may be the part's"""
+    """Return passages as a typed part. alone: it is the section's only one, and may have its title."""
     solved = [passage for passage in group if type == EXERCISE and type_of(passage) == SOLUTION]
     text = merge([passage for passage in group if passage not in solved])
     text, inside = cut_solution(text) if type == EXERCISE else (text, "")
@@ -192,14 +185,12 @@ def _clean(passages: Sequence[Passage]) -> str:
 
 
 def _with_titles(section: Section) -> str:
-    """Return a section's text with its title, and those of its subsections, in bold."""
+    """Return a section's text with all titles in bold."""
     return "\n\n".join(f"**{part.title}**\n\n{_clean(part.passages)}".strip() for part in section.walk())
 
 
 def cut_solution(text: str) -> tuple[str, str]:
-    """Return an exercise, and the solution after it or "".
-
-    The solution begins at the first div, heading or paragraph that is named so (**Solution.**)."""
+    """Return an exercise, and its solution from the first div, heading or paragraph so named (**Solution.**), or ""."""
     at = 0
     for is_code, piece in split_fences(text):
         for match in [] if is_code else re.finditer(_SOLUTION_LINE, piece):

@@ -94,7 +94,6 @@ class Library:
             raise
 
     async def _read_identity(self, store: VectorStore) -> None:
-        """Create the encoder for the current collection."""
         self.order = await asyncio.to_thread(reading_order, self.project)
         identity = await run_in_thread(store.metadata, self.collection)
         if identity is None:
@@ -229,7 +228,6 @@ class Library:
         return part
 
     def _first_system(self, state: State) -> str:
-        """Return the system message of the first page in reading order."""
         ranks = {source: rank for rank, source in enumerate(self.order)}
         records = (record for record in state if isinstance(record, FileRecord))
         by_place = ((ranks.get(record.source, len(ranks)), record.source, record.system.strip()) for record in records)

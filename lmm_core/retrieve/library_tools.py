@@ -169,7 +169,6 @@ def _section_entry(section: Section) -> Result:
 
 
 def _hit_entry(passage: Passage, span: Span) -> Result:
-    """Return a hit with its best span as text."""
     rest = f"read {passage.id} gives the whole passage, read {passage.name} its section"
     cut = {"cut": rest} if span.text != passage.text.strip() else {}
     page = {"page": passage.page} if passage.page else {}
@@ -199,7 +198,6 @@ def _read(section: Section, material: Material, whole: bool = True, part: int = 
 
 
 def _read_passages(passages: Sequence[Passage], material: Material, part: int) -> Result:
-    """Return consecutive passages with their place and the first one's section."""
     first, last = passages[0], passages[-1]
     section = material.sections[first.key]
     return {
@@ -213,7 +211,6 @@ def _read_passages(passages: Sequence[Passage], material: Material, part: int) -
 
 
 def _cut(text: str, part: int) -> Result:
-    """Return one part of a text, within the limit of a result."""
     parts = max(1, -(-len(text) // MOST))
     _check_part(part, parts)
     return {"text": text[(part - 1) * MOST : part * MOST], **_parts(part, parts)}
@@ -240,7 +237,7 @@ def _check_part(part: int, parts: int) -> None:
 
 
 def _parts(part: int, parts: int) -> Result:
-    """Return the part's number and how to get the next; nothing for a single part."""
+    """Return the part's number and how to get the next, unless there is only one."""
     if parts == 1:
         return {}
     more = f"; part={part + 1} gives the next" if part < parts else ""
@@ -281,9 +278,7 @@ def _line_of(passage: Passage, text: str, at: int, own: int) -> str:
 
 
 def find_term(text: str, term: str) -> list[tuple[int, int]]:
-    """Return the start and end of each whole-word mention.
-
-    Case and white space are ignored. The text must be in Unicode NFC."""
+    """Return the start and end of each whole-word mention in a text (NFC), ignoring case and white space."""
     words = unicodedata.normalize("NFC", term).split()
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
     return [match.span() for match in pattern.finditer(text) if _is_bounded(text, *match.span())]
@@ -378,7 +373,6 @@ def _fold_title(title: str) -> str:
 
 
 def _suggest_similar(name: str, sections: Sequence[Section]) -> str:
-    """List sections with similar names and titles in a sentence."""
     by_text: dict[str, Section] = {}
     for section in sections:
         for text in (section.name, section.anchor, section.title):

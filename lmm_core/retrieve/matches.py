@@ -58,7 +58,7 @@ class _Excerpts:
         self.references, self.links = labels_in(retrieval.material)
 
     def first(self, passages: Sequence[Passage]) -> CitedSource | None:
-        """Return an excerpt of the first passage with text as a source, None for images alone and the like."""
+        """Return an excerpt of the first passage with text, None without any (such as images alone)."""
         for passage in passages:
             parts = self._parts(passage) if self.retrieval.type else self._excerpt(passage)
             if text := "\n\n".join(self._render_part(part, passage.language) for part in parts):
@@ -102,7 +102,6 @@ class _Excerpts:
         return sum(count * self.index.rarity(word_stems) for count, word_stems in zip(counts, self.asked, strict=True))
 
     def _render_part(self, part: _Part, language: str) -> str:
-        """Return a part as markdown with the question's words in bold."""
         if part.is_code:
             lines = [line.removeprefix("    ") for line in part.sentences]
             return "\n".join(["```", *lines, "```"])
@@ -121,7 +120,7 @@ def _sign_of(line: str) -> str:
 
 
 def _with_neighbour(sentences: Sequence[str], number: int) -> Sequence[str]:
-    """Return a sentence with a neighbour: the previous one if needed for context, or the next one if it is short."""
+    """Return a sentence with the previous one if needed for context, or the next one if it is short."""
     if number and leans(sentences[number]):
         return sentences[number - 1 : number + 1]
     return sentences[number : number + 1 + (len(sentences[number]) < SHORT)]

@@ -27,9 +27,7 @@ class ModelQueries:
     asker: Asker
 
     async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
-        """Return distinct queries, including the question where useful. earlier: previous questions.
-
-        Raise ModelError."""
+        """Return distinct queries, including the question where useful. earlier: questions. Raise ModelError."""
         before = "\n".join(previous[:MOST_CHARACTERS] for previous in earlier[-MOST_EARLIER:])
         question = question[:MOST_CHARACTERS]
         values = {"question": as_data(question), "earlier": as_data(before), "most": str(MOST_QUERIES)}
@@ -51,8 +49,7 @@ def _read_queries(text: str) -> list[str]:
 
 @dataclass
 class ModelReranker:
-    """A chat model that grades passages in one request, from 0 (irrelevant) to 10 (answers). Ungraded ones come
-    last."""
+    """A chat model that grades passages from 0 (irrelevant) to 10 (answers). Ungraded ones come last."""
 
     asker: Asker
 
@@ -93,7 +90,6 @@ def _judged_text(passage: Passage) -> str:
 
 
 def _read_grades(text: str, count: int) -> dict[int, float]:
-    """Return grades by position from 0. Raise ModelError if there are none."""
     value = find_value(text, "grades")
     grades: dict[int, float] = {}
     for graded in value if isinstance(value, list) else []:

@@ -84,9 +84,7 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None, links: Col
     """Return markdown as plain text, without fences, attributes, citations, link targets and markup.
 
     Formulas are in Unicode and TeX (see `in_unicode`); code is indented by four spaces.
-
-    words: rendered texts of labels
-    links: labels of links that the document defines elsewhere (`link_labels`)"""
+    words: rendered texts of labels; links: labels that the document defines elsewhere (`link_labels`)"""
     if not markdown:
         return ""
     text = _INCLUDED.sub("", _without_admonitions(_without_signs(markdown)))
@@ -156,7 +154,7 @@ def _without_admonitions(text: str) -> str:
 
 
 def _open_fence(fence: str, line: str, opening: re.Match[str] | None) -> str:
-    """Return the fence that is open after a line, "" for none. fence: open before it; opening: the line's fence."""
+    """Return the fence open after a line, or "". fence: open before it; opening: the line's fence."""
     if not fence:
         return opening[1] if opening else ""
     is_close = opening is not None and line.strip() == opening[1] and opening[1].startswith(fence)
@@ -169,7 +167,7 @@ def link_labels(markdown: str) -> set[str]:
 
 
 def labels_in(material: Material) -> tuple[dict[str, str], set[str]]:
-    """Return what is shown for the sections' labels, and the labels of links, which include titles as in Pandoc."""
+    """Return the texts for sections' labels, and the labels of links, with titles as in Pandoc."""
     titles = {label: plain_title(title) for label, title in material.titles.items()}
     links = set(map(str.casefold, titles.values()))
     links.update(*(link_labels(passage.text) for passage in material.passages.values()))
@@ -203,13 +201,11 @@ def _row(line: str) -> str:
 
 
 class _Line:
-    """A reader of a line's markup.
-
-    words, labels: see `plain_text`"""
+    """A reader of a line's markup. words, labels: see `plain_text`."""
 
     def __init__(self, words: Mapping[str, str], labels: Collection[str]) -> None:
         self.words, self.labels = words, labels
-        self.parts: list[str] = []  # as they are shown, each of which a number stands for until the end
+        self.parts: list[str] = []  # rendered; numbers replace them until the end
 
     def plain(self, markdown: str) -> str:
         """Return a line without markup and control characters."""
@@ -232,7 +228,7 @@ class _Line:
         return _NUMBER.sub(lambda number: self.parts[int(number[1])], text)
 
     def _bracketed(self, match: re.Match[str]) -> str:
-        """Return what is shown for brackets: of a note, link, image or span their text; of citations nothing."""
+        """Return the text in brackets of a note, link, image or span; of citations nothing."""
         before, text = match["before"], match["text"]
         if before.endswith("^"):
             return f" ({text.strip()})"
@@ -241,14 +237,12 @@ class _Line:
         return "" if _CITATION.fullmatch(text) else f"{before}{_OPEN}{text}{_CLOSE}"
 
     def _reference(self, match: re.Match[str]) -> str:
-        """Return the rendered text of a reference or citation."""
         label = match[1] or match[2]
         rendered = self.words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
         return self._keep(rendered) if rendered else match[0]
 
 
 def _shown(part: re.Match[str]) -> str:
-    """Return what is shown for a part of a line that holds no other markup."""
     if part["code"]:
         return "" if part["raw"] else part["code"].strip()
     if tex := part["displayed"] or part["inline"]:
@@ -262,7 +256,7 @@ def _shown(part: re.Match[str]) -> str:
 
 
 def _without_emphasis(text: str) -> str:
-    """Remove the delimiters of emphasis and strikeout, which have text inside and, of underscores, no word outside."""
+    """Remove delimiters of emphasis and strikeout; these have text inside and, if underscores, no word outside."""
     text = f" {text} "
     runs = list(_EMPHASIS.finditer(text))
     counts, opened = [len(run[0]) for run in runs], defaultdict[str, list[int]](list)  # delimiters left; runs
@@ -290,6 +284,5 @@ def _pair(counts: list[int], opened: list[int], at: int) -> None:
 
 
 def _author(label: str) -> str:
-    """Return the author and year in a citation key, or ""."""
     parts = _AUTHOR.fullmatch(label)
     return f"{parts[1].title()} ({parts[2]})" if parts else ""

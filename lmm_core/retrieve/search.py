@@ -42,10 +42,8 @@ Help = TypeVar("Help")
 class Retrieval:
     """The result of a search: spans, passages and sections, the best first.
 
-    text: the question without type keywords
-    type: the requested type, or ""
-    material: the documents found, or all
-    missed: failed parts of the search, in words"""
+    text: the question without type keywords; type: the requested type, or ""
+    material: the documents found, or all; missed: failed parts of the search, in words"""
 
     text: str
     type: str
@@ -79,11 +77,11 @@ class Retriever:
     async def retrieve(
         self, question: str, type: str = "", earlier: Sequence[str] = (), whole: bool = False
     ) -> Retrieval:
-        """Return what fits a question.
+        """Return the spans, passages and sections that fit a question.
 
-        type: find only this type of material, as a keyword (`*exercise*`) in the question does; earlier: the
-        questions before this one; whole: give the result all documents as its material. Raise StoreError, ModelError
-        or RetrieveError, also if there is no material of the type."""
+        type: find only this type of material, as a keyword (`*exercise*`) in the question does; earlier: previous
+        questions; whole: return all documents as the material. Raise StoreError, ModelError or RetrieveError, also
+        without material of the type."""
         async with self.library.use() as library:
             if whole:
                 await library.material()
@@ -129,7 +127,6 @@ class Retriever:
         return spans, [*order, *best[RERANKED:]]
 
     async def _try_model(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
-        """Return a model's result, or None on failure or timeout."""
         try:
             async with asyncio.timeout(self.patience):
                 return await help_of
@@ -148,10 +145,8 @@ class Retriever:
 class _Search:
     """The search for one question, over successive queries.
 
-    libraries: their candidates are ranked by the rarity of words in all
-    under: see `search_spans`
-    limit: candidates per library
-    summaries: are results, too"""
+    libraries: ranked together, by the rarity of words in all; under: see `search_spans`
+    limit: candidates per library; summaries: are results, too"""
 
     libraries: Sequence[Library]
     lexical: LexicalIndex
@@ -165,7 +160,6 @@ class _Search:
     spans: list[Span] = field(default_factory=list)
 
     async def run(self, queries: Sequence[str]) -> None:
-        """Search by these queries, unless already done."""
         queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
         if queries == self.queries:
             return
@@ -185,7 +179,6 @@ class _Search:
 
 
 def _key_of(under: str) -> str:
-    """Return the payload's key for a section's path or a file."""
     return "section_path" if under.replace(".", "").isdigit() else "source"
 
 
@@ -233,9 +226,7 @@ def parse_asked(question: str, types: Sequence[str], language: str) -> ParsedQue
 
 
 def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-    """Return queries without a model. language: of the material.
-
-    After other questions, another query joins the words of the last two."""
+    """Return queries without a model: the question and, after others, one with the words of the last two."""
     question = question[:MOST_CHARACTERS]
     further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
     return list(dict.fromkeys([question, *further]))
@@ -313,13 +304,12 @@ def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candi
 
 
 def _merge_hits(parts: Sequence[Hits]) -> Hits:
-    """Return each text's hits from all libraries, the best first."""
     by_text = zip(*filter(None, parts), strict=True)
     return [sorted(chain.from_iterable(many), key=lambda hit: (-hit.score, hit.id)) for many in by_text]
 
 
 def rank_candidates(candidates: Candidates, queries: Sequence[str], type: str, summaries: bool) -> list[Span]:
-    """Fuse the spans of several queries, the best first; those without any of their words or meaning are no results.
+    """Fuse the spans of several queries, the best first, without spans that share no words or meaning.
 
     type: any of its material is a result; summaries: are results, too, as they are if asked for"""
     summaries, lexical = summaries or type == SUMMARY, candidates.lexical

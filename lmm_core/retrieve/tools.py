@@ -25,11 +25,7 @@ _TYPES: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as offered to agents.
-
-    title: shown to people
-    parameters: JSON schema of the arguments
-    run: called with keyword arguments"""
+    """A tool as offered to agents. title: for people; parameters: JSON schema; run: called with keyword arguments."""
 
     name: str
     title: str
@@ -39,7 +35,7 @@ class Tool:
 
 
 class Tools:
-    """The tools of an agent: those that read a library, and added ones."""
+    """The tools of an agent: to read a library, and added ones."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -142,7 +138,6 @@ def _parameters(function: Function, bound: int) -> Schema:
 
 
 def _check_arguments(tool: Tool, arguments: Any) -> dict[str, Any]:
-    """Return the non-null arguments of a call. Raise ToolError if invalid."""
     properties = tool.parameters["properties"]
     if not isinstance(arguments, dict):
         raise ToolError(f"{tool.name}: the arguments have to be an object with {', '.join(properties)}")
@@ -155,7 +150,6 @@ def _check_arguments(tool: Tool, arguments: Any) -> dict[str, Any]:
 
 
 def _convert_value(where: str, value: Any, schema: Schema) -> Any:
-    """Convert a value to its schema's type. Raise ToolError if invalid."""
     expected_type = next(kind for kind, name in _TYPES.items() if name == schema["type"])
     if expected_type is int and isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -134,7 +134,7 @@ class Guard:
             self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {took} ms", kind, REQUESTS)
 
     def _refuse_site(self, headers: Headers, scope: Scope) -> Response | None:
-        """Return a refusal of an unknown host name (DNS rebinding) or of a request from another site, else None."""
+        """Refuse an unknown host name (DNS rebinding) or a request from another site, else return None."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -152,7 +152,7 @@ class Guard:
         return None
 
     def _refuse_client(self, scope: Scope) -> Response | None:
-        """Return a refusal of a client without a valid token or with too many requests, else None."""
+        """Refuse a client without a valid token or with too many requests, else return None."""
         path, client = scope["path"], scope.get("client")
         address, given = client[0] if client else "", _given_token(scope)
         try:
@@ -169,7 +169,7 @@ class Guard:
         return None
 
     def _token_name(self, given: bytes) -> str | None:
-        """Return the name of a valid token, or None. It is "" for the shared token, and if no token is needed."""
+        """Return the name of a valid token, or None; "" for the shared token, or if none is needed."""
         tokens = self.rules.tokens.read()
         if tokens is None and not self.rules.token:
             return ""
@@ -211,6 +211,5 @@ def _is_site(scope: Scope) -> bool:
 
 
 def _opens_page(scope: Scope, headers: Headers) -> bool:
-    """Return True for navigation from another site to a page of the course."""
     navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
     return navigates and scope["method"] == "GET" and _is_site(scope)

@@ -74,5 +74,5 @@ class LibraryHandler(logging.Handler):
 
 
 def _one_entry(message: str) -> str:
-    """Return a message with indented continuation lines, so that it cannot imitate an entry."""
+    """Indent continuation lines, so that a message cannot imitate an entry."""
     return printable(message[:LONGEST]).strip().replace("\n", "\n    ")

@@ -39,7 +39,6 @@ class ServedSite:
 
     @property
     def has_data(self) -> bool:
-        """True if its box has data."""
         return (self.folder / self.box / "data.js").is_file()
 
 

@@ -60,7 +60,6 @@ class Recorder:
             await asyncio.sleep(DAY)
 
     def close(self) -> None:
-        """Finish writing and stop the thread."""
         self._thread.shutdown()
 
     def _expire(self) -> None:
@@ -88,7 +87,7 @@ def make_recorder(project: Project, log: Log) -> Recorder | None:
 
 
 def describe_recording(options: ServeOptions) -> str:
-    """Return a line that says what is recorded, where, and for how long."""
+    """Describe in a line the recording, its place and its duration."""
     if options.record == "off":
         return "recording: off (record in the section [serve])"
     where = "/".join(PLACE)
@@ -115,7 +114,7 @@ class RecordedAnswer:
         self.parts.append(part)
 
     def end(self, outcome: Outcome, answer: Answer | None = None) -> None:
-        """Record the answer, or None if it was broken off."""
+        """Record the answer. answer: None if it was broken off."""
         if self.recorder is None:
             return
         asked, cost = self.question, self.question.cost

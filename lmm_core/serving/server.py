@@ -21,9 +21,9 @@ CONNECTIONS = 500  # at the same time; further requests get status 503
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if a request takes too long to arrive, while uvicorn only closes idle ones.
+    """A connection that is closed if a request takes too long to arrive; uvicorn only closes idle ones.
 
-    For protection from clients that read slowly, or are many, use a reverse proxy."""
+    Against clients that read slowly, or are many, use a reverse proxy."""
 
     asking = 15.0  # seconds for a request to arrive
     _timer: asyncio.TimerHandle | None = None
@@ -41,7 +41,7 @@ class Connection(H11Protocol):
         self._limit()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer an invalid request, or close the connection if another answer has begun."""
+        """Answer an invalid request, or close the connection within another answer."""
         if self.cycle is None:
             super().send_400_response(msg)
         else:

@@ -62,7 +62,7 @@ def edge_point(point: Point, edge: Any) -> Any:
 
 
 def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
-    """Return the points with these ids, in this order; unknown ids are ignored."""
+    """Return points in the order of ids; unknown ones are ignored."""
     payloads = {
         str(record.id): record.payload or {} for record in shard.retrieve([*ids], with_payload=True, with_vector=False)
     }
@@ -81,7 +81,7 @@ def index_payload(shard: EdgeShard, indexes: Mapping[str, Literal["keyword", "in
 
 
 def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
-    """Return the number of points for each value of a payload key, or None if the key is not indexed."""
+    """Count points by value of a payload key. Return None if it is not indexed."""
     import qdrant_edge as edge
 
     if key not in shard.info().payload_schema:

@@ -346,7 +346,6 @@ class EdgeStore(VectorStore):
         return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]))
 
     def _record(self, name: str) -> dict[str, Any] | None:
-        """Return the record of `create`, or None without such a collection."""
         self._check_open()
         if checked_name(name) in self._records:
             return self._records[name]
@@ -357,7 +356,7 @@ class EdgeStore(VectorStore):
         return record and self._records.setdefault(name, record)
 
     def _check_own(self, folder: Path) -> None:
-        """Raise StoreError if a collection's folder is not ours or a link, since the engine writes into it."""
+        """Raise StoreError if a collection's folder is a link or not ours, since the engine writes into it."""
         with engine_errors(f"{folder} cannot be checked"):
             check_inside(self.folder, folder)
             is_ours(folder, COLLECTION)

@@ -43,9 +43,7 @@ def load_record(folder: Path) -> dict[str, Any] | None:
 
 
 def remove_collection(folder: Path) -> None:
-    """Remove a collection, its record first, so that an interruption leaves no partial collection.
-
-    Raise FolderError, before anything is removed, or OSError."""
+    """Remove a collection, its record first: an interruption leaves no partial one. Raise FolderError, OSError."""
     check_removable(folder, COLLECTION)
     (folder / RECORD).unlink()
     sync_folder(folder)

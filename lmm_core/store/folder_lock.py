@@ -31,7 +31,7 @@ class FolderLock:
 
     @property
     def is_of_folder(self) -> bool:
-        """Return True if the lock file is still the folder's, not replaced by another process."""
+        """True if the lock file is still the folder's, not replaced by another process."""
         try:
             return self._file is not None and os.path.samestat(os.fstat(self._file), (self.folder / NAME).stat())
         except OSError:
@@ -61,7 +61,7 @@ class FolderLock:
             ) from error
 
     def _wait_for(self, file: int, queue: int) -> None:
-        """Wait in a queue, so that a process that released the folder does not take it back first."""
+        """Wait in a queue, so that the last holder does not take the folder back first."""
         until = time.monotonic() + WAIT
         for lock_file in (queue, file):
             while not _lock(lock_file):

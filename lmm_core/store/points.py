@@ -51,7 +51,7 @@ def is_empty(vector: Vector) -> bool:
 
 
 def check_vector(name: str, vector: Vector, spec: VectorSpec) -> None:
-    """Raise StoreError if the collection has no vector of this name and kind, or if its numbers are invalid."""
+    """Raise StoreError if the collection has no such vector, or if its numbers are invalid."""
     sizes = {**spec.dense, **spec.multi}
     if name not in (spec.sparse if isinstance(vector, Sparse) else sizes):
         names = ", ".join(sorted([*sizes, *spec.sparse])) or "none"

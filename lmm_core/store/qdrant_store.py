@@ -309,7 +309,7 @@ def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
 
 
 def _client_errors() -> tuple[type[Exception], ...]:
-    """Return the types of the client's errors. Its local mode raises ValueError, and a closed client RuntimeError."""
+    """Return the client's errors. Its local mode raises ValueError, and a closed client RuntimeError."""
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
 
@@ -317,14 +317,13 @@ def _client_errors() -> tuple[type[Exception], ...]:
 
 
 def _status(error: Exception) -> int:
-    """Return the HTTP status of a reply, or 0 if there was no reply."""
     if hasattr(error, "retry_after_s"):
         return 429
     return int(getattr(error, "status_code", 0) or 0)
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return True if a retry may succeed. A refused connection is not retried: the address is probably wrong."""
+    """Return True if a retry may succeed. After a refused connection, the address is probably wrong."""
     import httpx
 
     status, cause = _status(error), getattr(error, "source", error)
@@ -333,7 +332,6 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _describe_status(error: Exception, status: int, has_key: bool) -> str:
-    """Return the end of a sentence about a server's reply."""
     if status == 401:
         have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
         return f"{have} ({status})"

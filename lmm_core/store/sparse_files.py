@@ -95,7 +95,6 @@ def _end_of_data(path: Path, size: int) -> int:
 if sys.platform != "win32":
 
     def _end_by_holes(file: int, size: int) -> int:
-        """Return the end of the last data, as reported by the file system."""
         end = 0
         while end < size:
             try:

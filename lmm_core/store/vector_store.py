@@ -82,7 +82,7 @@ class VectorStore(Protocol):
 
     @property
     def revision(self) -> object | None:
-        """An object that is replaced after each change, or None if other processes may change the store."""
+        """An object replaced after each change, or None if other processes may change the store."""
         return None
 
     def collections(self) -> list[str]:
@@ -121,7 +121,7 @@ class VectorStore(Protocol):
         """Yield all matching points by id, with the payload or only some keys."""
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
-        """Return the points with these ids, in this order; unknown ids are ignored."""
+        """Return points in the order of ids; unknown ones are ignored."""
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """Return the best points by score, then id."""
@@ -170,9 +170,7 @@ def _condition(key: str, accepted: str | int | Sequence[str | int], library: Any
 
 
 async def run_in_thread(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-    """Run work in a thread of our own pool, so that a server that does not answer blocks no other threads.
-
-    Cancelling does not stop work that is running."""
+    """Run work in our own pool, so that a silent server blocks no other threads. Cancelling does not stop it."""
     import asyncio
 
     return await asyncio.wrap_future(_pool().submit(work, *args, **kwargs))

@@ -1,7 +1,7 @@
 """Read labelled questions from annotations and files, and measure retrieval on them in a temporary index.
 
 hit@k and mean reciprocal rank (MRR) follow Voorhees, "The TREC-8 question answering track report", 1999.
-A question's rank is that of the first hit in its section or below.
+A question's rank is the rank of the first hit in its section or below.
 
 An annotated question would find itself, so it is removed from the index for its own search. Each round searches
 for one question of every section."""
@@ -42,7 +42,7 @@ ANNOTATED, STUDENTS = "annotated", "students"  # origins of questions
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A question with the section that answers it. place: `file:line` of a student's question."""
+    """A question with the section that answers it. place: `file:line`, for a student's question."""
 
     question: str
     section: Section
@@ -79,9 +79,7 @@ def judge(
 def measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
     """Return the shares of questions (0 to 1) by name.
 
-    hit@1 to hit@10: whose section is the first hit, or among the first hits
-    shown: whose section is in the model's context
-    refused: that are not answered without a model"""
+    hit@1 to hit@10: section among the first hits; shown: section in the model's context; refused: without a model"""
     ranks = [outcome.rank or DEPTH + 1 for outcome in outcomes]
     counts = {
         **{f"hit@{k}": sum(rank <= k for rank in ranks) for k in (1, 3, 5, 10)},

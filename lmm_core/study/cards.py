@@ -42,9 +42,9 @@ _stemmer = cache(Stemmer)
 
 
 def short_answer(question: str, passages: Sequence[Passage], language: str, summary: str) -> str:
-    """Return the sentence that shares most words with a question, and the one after or before it.
+    """Return the sentence that shares most words with a question, and a neighbour.
 
-    Emphasised words count twice. The summary is returned if it shares more words, and "" if there is no prose."""
+    Emphasised words count twice. Return the summary if it shares more words, and "" if there is no prose."""
     stemmer = _stemmer(language)
     asked = set(stemmer.stems(" ".join(asked_words(question, language))))
 
@@ -136,7 +136,7 @@ _Draft = tuple[tuple[int, int], _Key, Card]  # place in the material, key, and t
 
 
 def make_cards(material: Material) -> list[Card]:
-    """Return cards in the order of the documents. The back of an exercise without a solution refers to its section."""
+    """Return cards in document order. The back of an exercise without a solution refers to its section."""
     counts: Counter[_Key] = Counter()
     cards = []
     for _, key, card in sorted(_drafts(material), key=itemgetter(0)):
@@ -173,7 +173,6 @@ def _is_licence(section: Section) -> bool:
 
 
 def _asks_of_code(question: str, passages: Sequence[Passage]) -> bool:
-    """Return True if a question is about an option's name or value written as code."""
     quoted = _QUOTED.search(question)
     return quoted is not None and any(f"`{quoted[1]}`" in passage.text for passage in passages)
 

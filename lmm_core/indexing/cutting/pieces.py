@@ -37,7 +37,6 @@ def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int
 
 
 def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
-    """Join pieces of white space to the previous ones."""
     filled = pieces[:1]
     for piece in pieces[1:]:
         if text[piece.start : piece.end].strip(" \t\r\n"):
@@ -84,7 +83,6 @@ class _PieceSearch:
             repeatable = self._prose_start(first, stop)
 
     def _prose_start(self, first: int, stop: int) -> int | None:
-        """Return the start of the prose that ends a piece, or None."""
         at = stop
         while at > first and self.units[at - 1].prose and self.units[stop - 1].cost >= 0:
             at -= 1
@@ -141,7 +139,6 @@ class _PieceSearch:
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
-        """Extend a piece by the preceding sentences that fit."""
         if piece.frame.before:
             return piece
         low = max(start, piece.start - 12 * self.overlap - 200)

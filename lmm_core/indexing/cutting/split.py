@@ -1,7 +1,4 @@
-"""Split texts into chunks, and gather them into documents.
-
-A search matches chunks, and may return documents: the text of the section around each chunk, or a part of it.
-"""
+"""Split texts into chunks, and gather them into documents."""
 
 from __future__ import annotations
 
@@ -103,7 +100,7 @@ def scan_split(
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
-    """Return the document with its texts cut into chunks; headings and metadata stay. Arguments as for `transform`."""
+    """Return the document with its texts cut into chunks; headings and metadata stay. See `transform`."""
     return transform(blocks, opts, count, logger).blocks
 
 
@@ -177,7 +174,6 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
 
 
 def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]]:
-    """Yield groups of texts that start at the lines."""
     starts = [0, *(at for at, text in enumerate(texts) if at and text.line in lines), len(texts)]
     return (texts[start:end] for start, end in pairwise(starts))
 
@@ -332,9 +328,7 @@ class TextRun:
 
 
 def find_runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | TextRun]:
-    """Yield the blocks in order, with texts grouped into runs.
-
-    A text with its own metadata, a RAG-only div and an excerpt are separate runs."""
+    """Yield the blocks in order, with texts grouped into runs: annotated ones, RAG-only divs and excerpts alone."""
     run: TextRun | None = None
     metadata: list[MetadataBlock] = []
     for block in blocks:

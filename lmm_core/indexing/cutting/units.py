@@ -61,7 +61,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
-    """Return the matches of a separator, without full stops in code, formulas, links and abbreviations."""
+    """Return the matches of a separator, except full stops in code, formulas, links and abbreviations."""
     if not separator.sentences:
         return separator.pattern.finditer(text)
     masked = text
@@ -71,7 +71,6 @@ def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
 
 
 def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
-    """Return True if a full stop ends an abbreviation or a number that begins a line."""
     if match["more"] != "" or text[match.start()] != ".":
         return False
     before = text[max(0, match.start() - 20) : match.start()]
@@ -232,7 +231,6 @@ class _BlockCutter:
         return NO_FRAME
 
     def _take(self, line: int) -> int:
-        """Add the units that begin on a line, and return the next line."""
         region, inside = self.regions.get(line), self.inside[line]
         if region is not None:
             stop = self._after_blank(region.last + 1)
@@ -287,7 +285,6 @@ class _BlockCutter:
         return self._after_blank(stop)
 
     def _begins(self, line: int) -> bool:
-        """Return True if an item or a region begins on a line, or a region ends."""
         inside = self.inside[line]
         is_end = inside is not None and line == inside.last
         return is_end or line in self.regions or _ITEM.match(self.lines[line]) is not None
@@ -313,7 +310,7 @@ class _BlockCutter:
 
 
 def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
-    """Return the regions in lines without quote marks; raw: with them."""
+    """Return the regions in lines; raw: with quote marks."""
     regions: list[_Region] = []
     divs: list[int] = []
     line = 0

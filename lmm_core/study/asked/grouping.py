@@ -15,9 +15,9 @@ from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words
 from .recordings import RecordedTurn, found_sections
 
-FEWEST = 3  # a group is shown, or gets a proposal, if it was asked in at least this many conversations
-THRESHOLD = 0.25  # a question joins a group if its mean product with the group's rows is at least this
-MOST_COMPARED = 2_000  # different questions that make the groups, the most frequent ones; others only join them
+FEWEST = 3  # conversations from which a group is shown, or gets a proposal
+THRESHOLD = 0.25  # mean product with a group's rows from which a question joins it
+MOST_COMPARED = 2_000  # most frequent questions, which make the groups; others only join them
 WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4  # shares of words and sections in a row's product with itself
 OTHER_QUESTIONS = 200  # questions assumed in addition, to smooth the rarity of words
 

@@ -30,8 +30,8 @@ from ...settings.project import Project
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
 from .recordings import RecordedTurn, Recordings, answering_section, is_failure
 
-ANSWERED = 0.5  # the notes answer a group if at least this share of its questions was answered
-SHARED = 1 / 3  # a word belongs to a group's subject if at least this share of its questions contain it
+ANSWERED = 0.5  # share of answered questions from which the notes answer a group
+SHARED = 1 / 3  # share of a group's questions from which a word belongs to its subject
 SEARCHED = 20  # questions of a group that are searched for
 NEIGHBOURS, QUESTIONS = 3, 3  # sections named in a request, questions proposed for a section
 QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
@@ -149,7 +149,7 @@ class CourseWords:
         return {min(self._stemmers.query_stems(word)): word for word in words if fold(word) not in self._frequent}
 
     def unknown(self, question: str) -> dict[str, str]:
-        """Return the words of `asked` that occur in no form in the course."""
+        """Return the words of `asked` that the course has in no form."""
         asked = self.asked(question)
         return {stem: word for stem, word in asked.items() if self._stems.isdisjoint(self._stemmers.query_stems(word))}
 

@@ -21,7 +21,7 @@ from ...files.marked import check_inside, hide_from_git
 
 SECTIONS_COMPARED = 5  # best sections found
 
-# answered: with citations; partly: with citations, though the model reported that the notes do not answer;
+# answered: with citations; partly: with citations, but the model reported that the notes do not answer;
 # refused: not answered by the notes; off_topic: not a subject of the course; broken: incomplete, or the model
 # was unavailable; stopped: by the student.
 Outcome = Literal["answered", "partly", "refused", "off_topic", "broken", "stopped"]
@@ -113,7 +113,7 @@ CREATE TABLE IF NOT EXISTS turns (
     "thumb" INTEGER NOT NULL, "comment" TEXT NOT NULL
 )
 """
-# Turns that have been used in a proposal
+# Turns used in a proposal
 PROPOSED = 'CREATE TABLE IF NOT EXISTS proposed ("id" TEXT PRIMARY KEY)'
 COLUMNS = ", ".join(f'"{name}"' for name in NAMES)
 # Scripts without spaces between words (Thai to Tibetan, Burmese, Khmer, Chinese, Japanese), and Korean,
@@ -151,7 +151,6 @@ class Recordings:
         return bool(self._do(lambda open_: open_.execute(statement, values).rowcount, default=0))
 
     def turns(self) -> list[RecordedTurn]:
-        """Return all turns, the oldest first."""
         statement = f"SELECT {COLUMNS} FROM turns ORDER BY number"
         rows = self._do(lambda open_: open_.execute(statement).fetchall(), default=[])
         try:
@@ -160,13 +159,11 @@ class Recordings:
             raise self._unusable(f"is damaged ({error}); remove it with `lmm asked delete`") from error
 
     def mark_proposed(self, ids: Iterable[str]) -> None:
-        """Mark turns as used in a proposal."""
         rows = [(turn_id,) for turn_id in ids]
         statement = 'INSERT OR IGNORE INTO proposed ("id") VALUES (?)'
         self._do(lambda open_: open_.executemany(statement, rows))
 
     def proposed(self) -> frozenset[str]:
-        """Return the ids of turns used in proposals."""
         rows = self._do(lambda open_: open_.execute('SELECT "id" FROM proposed').fetchall(), default=[])
         return frozenset(row[0] for row in rows)
 
@@ -204,7 +201,7 @@ class Recordings:
         return count
 
     def _do(self, work: Callable[[sqlite3.Connection], Result], *, make: bool = False, default: Any = None) -> Result:
-        """Run a function in a transaction; return the default without a file. make: create it."""
+        """Run work in a transaction, or return the default without a file. make: create it."""
         try:
             if not (make or os.path.lexists(self.path)):
                 return default  # type: ignore[no-any-return]
@@ -319,7 +316,7 @@ def _folded(text: str) -> str:
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """Return a pattern for folded text, for whole words if the script has spaces. Raise RecordingError."""
+    """Return a pattern for folded text; of whole words, if the script has spaces. Raise RecordingError."""
     words = _folded(word).split()
     if not words:
         raise RecordingError("The word is empty: say which one to forget.")
