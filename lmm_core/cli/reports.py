@@ -191,7 +191,7 @@ def beginning(text: str, most: int) -> str:
 
 
 def wrap(text: str) -> list[str]:
-    """Return the lines of a paragraph. Text without blanks, such as an address, is not broken."""
+    """Return a paragraph's lines; text without blanks, such as an address, is not broken."""
     return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 

@@ -84,7 +84,7 @@ class SavedFiles:
     def look(self) -> list[Path]:
         """Return the documents saved since the last call (at first, all).
 
-        Raise ConfigError and QuartoError; a later call then reports the changes."""
+        After ConfigError or QuartoError, a later call reports the changes."""
         existing = [path for path in self.paths if path.exists()]
         # before the work, to notice concurrent saves
         states = {path: state for path in self._walk_documents(existing) if (state := _state_of(path)) is not None}

@@ -24,7 +24,6 @@ class Workshop:
     """The folders for building a course's site.
 
     course: absolute
-    published: output folder
     may_remove: replace the published folder even without our mark
     Raise CourseError for an unsuitable folder, and FolderError for one behind a link."""
 

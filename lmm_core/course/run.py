@@ -38,7 +38,7 @@ class Course:
     workshop: where the site is built before it replaces the published one
     settings: of `_quarto.yml`, or {}
     annotate: annotate all documents, whatever `_quarto.yml` says
-    use_quarto: render a Quarto project with Quarto if that is installed"""
+    use_quarto: use Quarto for a Quarto project, if installed"""
 
     folder: Path
     workshop: Workshop
@@ -79,7 +79,7 @@ class _Skipped(str):
 def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quarto: bool = True) -> Course:
     """Return the course in a folder. Raise CourseError, FolderError and QuartoError.
 
-    output: folder of the published site; by default as in `_quarto.yml`, or `_site`"""
+    output: the published folder; by default as in `_quarto.yml`, or `_site`"""
     folder = folder.resolve()
     if project_file(folder) is None and (project := next(filter(project_file, folder.parents), None)):
         raise CourseError(f"{folder} is a part of the Quarto project {project}: run lmm course on that folder")

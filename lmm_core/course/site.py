@@ -134,7 +134,7 @@ class Label(NamedTuple):
     """The target of references.
 
     words: text of a reference to it
-    number: of a figure and the like, which its own page calls by `words`"""
+    number: of a figure and the like, called by `words` on its own page"""
 
     page: str
     words: str
@@ -250,7 +250,7 @@ def write_site(
     folder: of the course
     output: a new folder
     settings: of `_quarto.yml`
-    Raise CourseError if there is no pandoc, and RenderError with a line for each page that failed."""
+    Raise CourseError without pandoc, and RenderError with a line for each page that failed."""
     project = with_quarto(load_project(folder / "-"))
     page_paths = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(page_paths, project, folder, "book" in settings)

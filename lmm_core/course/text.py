@@ -45,7 +45,7 @@ class PageSource:
 def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSource:
     """Return a page's published text.
 
-    project: with its `_quarto.yml`, and the language of pages that are in no clear one
+    project: with its `_quarto.yml`, and the language of pages in no clear one
     Raise RenderError for an unreadable metadata block, which may say what to leave out, OSError, MarkdownError and
     QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))

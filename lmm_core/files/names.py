@@ -25,9 +25,8 @@ def name_problem(name: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the cache folder, by XDG_CACHE_HOME on every system, else the usual place.
-
-    Without a home, it cannot be created.
+    """Return the cache folder, by XDG_CACHE_HOME on every system, else the usual place; without a home, it cannot be
+    created.
     """
     if base := os.environ.get("XDG_CACHE_HOME", ""):
         return Path(base, "lmm")

@@ -73,9 +73,10 @@ def _outputs(output: Path, output_files: Sequence[str], pages: Sequence[Page], p
 
 
 def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
-    """Index the pages. Raise StoreError, ModelError and ConfigError.
+    """Index the pages; with `prune`, remove deleted and excluded documents.
 
-    prune: remove deleted and excluded documents from the index"""
+    Raise StoreError, ModelError and ConfigError.
+    """
     finder = DocumentFinder()
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]

@@ -22,9 +22,8 @@ _AT_ONCE = 16  # files annotated concurrently; each is read just before
 
 
 def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> None:
-    """Check and annotate the documents to be rendered.
-
-    Raise RenderError, one line per problem, if a page would show hidden text."""
+    """Check and annotate the documents to be rendered. Raise RenderError, one line per problem, if a page would show
+    hidden text."""
     pages = read_pages(_documents(input_files(environment, project_dir), project_dir, logger), project_dir)
     _refuse_unfiltered(pages, project_dir)
     native = find_native((name_in_project(page.file.path, project_dir), page) for page in pages)

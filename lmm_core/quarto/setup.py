@@ -59,12 +59,12 @@ def lacking_files(folder: Path) -> dict[str, bytes]:
 
 
 def extension_place(folder: Path) -> Path:
-    """Return the folder of the extension in a project, even if it does not exist."""
+    """Return the folder of a project's extension, even if missing."""
     return installed_extension(folder) or folder / "_extensions" / EXTENSION
 
 
 def extension_files() -> dict[str, bytes]:
-    """Return the files of the extension by their paths in a project. Raise QuartoError if lmm lacks them."""
+    """Return the extension's files by their paths in a project. Raise QuartoError if lmm lacks them."""
     source = packaged_extension()
     paths = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
     files = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]
@@ -85,7 +85,7 @@ class ProjectFinding:
 
 
 def check_project(folder: Path) -> list[ProjectFinding]:
-    """Return the results of all checks of a Quarto project."""
+    """Return the results of all checks."""
     if project_file(folder) is None:
         return [ProjectFinding("_quarto.yml", f"There is none in {folder}. To write one, run: lmm init --quarto")]
     try:

@@ -91,8 +91,7 @@ class ModelRun(ABC, Generic[Asked]):
     """A run that asks a model about a document.
 
     noun, participle: for messages, as in "question not answered"
-    failed: lines and errors of questions that were not answered
-    answered: requests with an answer
+    failed: lines and errors of unanswered questions
     unmerged: questions whose answers found no place in the current document
     """
 

@@ -4,9 +4,9 @@
 
 All problems are raised as one ConfigError, one a line.
 
-A `config.toml` may come with an untrusted folder. So it cannot contain keys or read the environment, and it cannot
-send keys to servers that are not trusted (sources and storage record their file: see `models.addresses`) or put the
-index outside the project.
+A `config.toml` may come with an untrusted folder. So it cannot contain keys, read the environment, send keys to
+servers that are not trusted (sources and storage record their file: see `models.addresses`) or put the index
+outside the project.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class SettingInForce:
 
 
 def explain(file: Path) -> list[SettingInForce]:
-    """Return all settings in force for the project of a `config.toml`, by section. Raise ConfigError."""
+    """Return all settings in force for a `config.toml`, by section. Raise ConfigError."""
     layers, settings = read_layers(file, {}), ConfigSettings(file)
     return [SettingInForce(".".join(keys), value, _origin(layers, keys)) for keys, value in _values(settings)]
 
@@ -177,9 +177,7 @@ def _check_folder(layers: Layers) -> None:
 
 
 def default_text() -> str:
-    """Return a `config.toml` with every key commented out at its default.
-
-    Section headings are active, so that removing one `#` changes one setting."""
+    """Return a `config.toml` with every key commented out at its default; removing one `#` changes one setting."""
     lines = ["# Settings of this project. To change one, take away the `#` before its key.", ""]
     for name, info in SECTIONS.items():
         table = table_class(name)

@@ -100,7 +100,7 @@ class Models:
         return OpenAIEmbedder(name, self.source(project, name), project.requests("embedding"))
 
     def source(self, project: Project, name: ModelName) -> ModelSource:
-        """Return a model's source. Warn once if a file replaces the server of one of our sources."""
+        """Return a model's source. Warn once if a file replaces its server."""
         source = known_sources(project.sources)[name.source]
         if source.detour and source not in self._warned:
             self._warned.add(source)

@@ -83,8 +83,8 @@ def active_profiles() -> list[str]:
 def _profiles(declared: Any) -> list[str]:
     """Return the active profiles, most important first: the user's choice or the `declared` default, one of each group.
 
-    Quarto also reads a default from `_environment` and `_quarto.yml.local`, and passes the result to scripts. For other
-    commands, QUARTO_PROFILE must be set."""
+    Quarto also reads a default from `_environment` and `_quarto.yml.local`, and passes the result to scripts; other
+    commands need QUARTO_PROFILE."""
     declared = declared if isinstance(declared, dict) else {}
     profiles = active_profiles() or words_of(declared.get("default"))
     groups = as_list(declared.get("group"))

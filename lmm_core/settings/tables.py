@@ -212,7 +212,7 @@ class ServeOptions:
     empty, too_long: replies to such questions
     max_question: in characters
     idle_timeout: seconds for which an answer may pause before it is stopped
-    search_timeout: seconds for searching the notes; each model that takes part may use a quarter of them"""
+    search_timeout: seconds for searching the notes; each model may use a quarter of them"""
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "text before the first question", max_length=1000)

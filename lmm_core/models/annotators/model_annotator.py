@@ -19,7 +19,6 @@ MOST_REPEATED = 1_000  # characters of a bad reply in the retry
 class ModelAnnotator:
     """The annotator with a chat model.
 
-    name: `source/model`
     open_asker: opens the model on first use, because that is slow; may raise ModelError
     own: custom templates by prompt name"""
 

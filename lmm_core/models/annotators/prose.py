@@ -71,9 +71,8 @@ def leans(sentence: str) -> bool:
 
 
 def extract_prose(paragraph: str, lost: str = "", emphasis: str = "") -> str:
-    """Return the prose of a paragraph or title, one item a line.
+    """Return the prose of a paragraph or title, one item a line, without equations, notes and other markup.
 
-    Equations, notes and other markup are dropped.
     lost: replaces images, citations, addresses and shortcodes; emphasis: marks emphasised words."""
     if _PLAIN.fullmatch(paragraph):  # most titles
         return " ".join(paragraph.split())

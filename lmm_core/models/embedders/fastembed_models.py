@@ -277,7 +277,7 @@ class FastEmbedder:
             return _window(self._files.folder) - self._load_tokenizer().num_special_tokens_to_add(False)
 
     def count(self, text: str) -> int:
-        """Return the number of a text's tokens, to compare with `window`."""
+        """Return the number of a text's tokens."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             return len(self._load_tokenizer().encode(replace_surrogates(text), add_special_tokens=False).ids)
 
@@ -330,8 +330,8 @@ def _unit(vector: Any) -> list[float]:
 
 
 class CrossEncoder:
-    """A local cross-encoder, downloaded (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`) or in a folder
-    (`fastembed/./models/x`, relative to `root`). Raise ModelError if it is missing."""
+    """A local cross-encoder, downloaded (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`) or in a folder relative to `root`
+    (`fastembed/./models/x`). Raise ModelError if it is missing."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -340,7 +340,7 @@ class CrossEncoder:
         self._model: TextCrossEncoder | None = None
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return a score for each text: a number of any size, higher for a better match. Raise ModelError."""
+        """Return a score for each text: any number, higher for a better match. Raise ModelError."""
         return await asyncio.to_thread(self._score, question, list(texts))
 
     def _score(self, question: str, texts: list[str]) -> list[float]:

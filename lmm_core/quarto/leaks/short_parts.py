@@ -65,7 +65,7 @@ def element_of(secret: Secret) -> str:
 
 
 def name_of(secret: Secret) -> str:
-    """Return the name of a heading if it can be searched for in links, else ""."""
+    """Return a heading's name if it can be searched for in links, else ""."""
     name = secret.piece.slug
     return name if "-" in name and len(name) >= SHORT else ""
 

@@ -29,7 +29,6 @@ _COMPUTED = re.compile(r"`(?:r|\{\w+\}) [^`\n]+`")
 class PageConditions:
     """The state of a render that decides which content a page shows.
 
-    profiles: Quarto's active profiles
     metadata: of the document, merged over the project's
     runs: True if code cells are executed (in all documents except .md)
     lines: True to leave an empty line for each hidden one, so that line numbers stay"""
