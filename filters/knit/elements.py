@@ -120,7 +120,7 @@ def _is_left_out(element: pf.Element, rules: KnitRules) -> bool:
     return isinstance(element, pf.Div) and in_notes(div_properties(attributes_of(element), rules), rules) is False
 
 
-# Books, whose chapters Quarto joins: each has a mark with its file name, and its header in a code block
+# Books, in which Quarto joins chapters, each with a mark (its file name) and its header in a code block
 
 TITLE_BLOCK = "quarto-title-block"
 _MARK = "<!-- quarto-file-metadata:"

@@ -79,7 +79,7 @@ class FilterCall:
 def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
     """Return the call of a filter, and the metadata without the previous filter's mark."""
     in_quarto = is_from_quarto(meta)
-    # Quarto's command line names a copy of the text with all metadata at its end, and its own reader.
+    # Quarto's command line names a copy with all metadata at its end, and Quarto's reader.
     run = unknown_run() if in_quarto else find_run()
     options = read_options(meta, run.lmm_options())
     count = _count_previous(meta, run)

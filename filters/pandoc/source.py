@@ -99,9 +99,8 @@ def _input_paths(call: FilterCall) -> list[Path] | None:
 
 
 def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
-    """Return True if pandoc read its elements from this text.
-
-    Raise FilterError if pandoc would overwrite a file that changed after pandoc had read it.
+    """Return True if pandoc read its elements from this text. Raise FilterError if pandoc would overwrite a file that
+    changed since.
     """
     if call.in_quarto or (call.previous and not needs_text(call)):
         return False

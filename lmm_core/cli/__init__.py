@@ -146,7 +146,7 @@ def main() -> None:
         sys.exit(1)
 
 
-# The commands, listed so that `lmm --help` imports none (a test compares the texts with their own help)
+# The commands, listed so that `lmm --help` imports none (a test compares the texts)
 
 
 class Registered(NamedTuple):

@@ -151,7 +151,7 @@ async def _work_on_all(paths: list[Path], work: FileWork, quiet: bool) -> list[F
 
 
 def work_on_saved(saved: Sequence[Path], work: FileWork, quiet: bool) -> bool:
-    """Work on saved files, and print what changed, with the time. Return False on failure."""
+    """Work on saved files, and print changes with the time. Return False on failure."""
     try:
         outcomes = for_each(tuple(saved), work, quiet=True)
     except (click.UsageError, ConfigError) as error:  # a half-typed configuration, or a file being replaced

@@ -152,7 +152,7 @@ def repository_of(folder: Path) -> Path | None:
     return next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)
 
 
-# The sample course. Copies are marked, so that a new one replaces them but no other folder.
+# The sample course. Copies are marked, so that a new one replaces no other folder.
 
 _SAMPLE = "sample-course"
 _MADE_IN_IT = {"_book", "_instructor", "_extensions", "__pycache__"}  # left by rendering the sample itself

@@ -205,7 +205,7 @@ def _render_with_quarto(course: Course, quarto: str) -> str:
 
 
 def leaks(course: Course) -> str:
-    """Check the rendered site for text left out of the notes."""
+    """Check the site for text left out of the notes."""
     site = course.workshop.site if course.workshop.site.is_dir() else course.workshop.published
     if not site.is_dir():
         raise CourseError(f"{site}: there is no site yet: render it first")
@@ -271,7 +271,7 @@ _VARYING = re.compile(r"'[^']*'|\d+")  # differs between messages of one kind
 
 
 class _CourseLogger(ListLogger):
-    """A logger that makes paths relative and groups warnings at the end of a step."""
+    """A logger with relative paths, and warnings grouped at the end of a step."""
 
     def __init__(self, course: Course) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ from ..errors import FolderError
 MARK = ".lmm-folder"
 WORD = "lmm-folder 1"
 LONGEST = 100  # bytes read of a sentinel file
-# Kinds of folders that may be removed, with patterns for our files in them
+# Kinds of removable folders, with patterns for our files in them
 REMOVABLE = {
     "collection": (
         "collection.json", "lengths.json", "ahead.jsonl", "shard", ".collection.json.*.tmp", ".lengths.json.*.tmp",

@@ -21,7 +21,7 @@ HTML = (".html", ".htm")
 TABLE = (".csv",)
 PACKAGE = (".apkg",)
 LINES_OF_JSON = (".jsonl",)
-# Anki's header of a table of cards; the ids let it update cards that were imported before:
+# Anki's header of a table of cards; the ids let it update earlier cards:
 # https://docs.ankiweb.net/importing/text-files.html#file-headers
 COLUMNS = ("id", "front", "back", "tags", "source")
 CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
@@ -42,7 +42,7 @@ def check_output(
     endings: allowed suffixes; if empty, all are
     within: folder out of which no link may lead
     may_replace: allow replacing any other file
-    text_follows: leave the check of the replaced file to `check_replaced`, once the text is there
+    text_follows: the caller checks the replaced file by `check_replaced`
     """
     if is_stream(output):
         return

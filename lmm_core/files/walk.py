@@ -182,9 +182,8 @@ def reading_key(path: str) -> list[tuple[bool, bool, str]]:
 
 
 def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:
-    """Yield the entries of a folder, and then of its subfolders, each by name; no link is followed.
-
-    Leftovers of killed runs are removed."""
+    """Yield the entries of a folder, and then of its subfolders, each by name, following no link. Leftovers of killed
+    runs are removed."""
     real_root = Path(os.path.realpath(root))
     folders = [(str(root), "", choice.ignored)]  # no recursion, since a tree may be deep
     while folders:

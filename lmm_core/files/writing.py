@@ -31,7 +31,7 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
     if path.as_posix() == STANDARD_OUTPUT:
         from ..logging import put  # slow import
 
-        put(data)  # opened by name, a file to which the output is redirected would be overwritten
+        put(data)  # opened by name, a file behind a redirection would be overwritten
         return
     if is_stream(path):
         with path.open("ab") as stream:

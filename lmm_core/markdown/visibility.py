@@ -114,19 +114,19 @@ def in_notes(properties: Properties, rules: KnitRules, is_header: bool = False) 
 
 
 def in_index(properties: Properties) -> bool | None:
-    """Return whether a part is in the index, or None if its metadata leaves that open."""
+    """Return whether a part is in the index, or None as in `in_notes`."""
     skip = properties.get("skip")
     return not skip if isinstance(skip, bool) else None
 
 
 def own_types(properties: Properties) -> list[str] | None:
-    """Return a part's types, [] if it is explicitly in the notes, or None if its metadata leaves that open."""
+    """Return a part's types, [] if it is explicitly in the notes, or None as in `in_notes`."""
     types = types_of(properties.get("type"))
     return types or ([] if in_notes(properties, KnitRules()) else None)
 
 
 def is_apart(properties: Properties) -> bool | None:
-    """Return whether a nested part is indexed as a text of its own, or None if its metadata leaves that open."""
+    """Return whether a nested part is indexed as a text of its own, or None as in `in_notes`."""
     notes = in_notes(properties, KnitRules())
     if notes is False or in_index(properties) is not None or own_types(properties):
         return True

@@ -20,7 +20,7 @@ from .languages.words import PAIRED, find_words
 from .prompts import instructions
 from .replies import find_object, one_line, shown
 
-# Marks between the messages of a chat, which a model writes if its template is wrong, or if it is not for chats
+# Marks between the messages of a chat, written by a model with a wrong template, or not for chats
 MARKS = re.compile(
     r"<\|[a-z_ ]{2,30}\|>|<\uff5c[^<>\n]{2,40}\uff5c>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|</?s>(?=\s|\Z)"
 )
@@ -61,7 +61,7 @@ def repeated_in(text: str, request: str = "") -> str:
     words = _words(text)
     last: dict[tuple[str, ...], int] = {}  # last position of the words before a place
     lettered = [0, *accumulate(not word.isdigit() for word in words)]  # words before a place, without numbers
-    period = run = 0  # distance to the earlier copy, and length of the match
+    period = run = 0  # distance to the earlier copy, length of the match
     for at, word in enumerate(words):
         start = tuple(words[max(at - _START + 1, 0) : at + 1])
         if period and words[at - period] == word:
@@ -92,11 +92,11 @@ def repetition_fault(repeated: str) -> str:
 
 MOST_QUESTIONS = 12
 MOST_IN_QUESTION, MOST_IN_SUMMARY = 600, 2_500  # characters
-_ECHO_IN_ANNOTATION = 8  # consecutive words of our instructions that no short text has by chance
+_ECHO_IN_ANNOTATION = 8  # consecutive words of our instructions, not by chance in a short text
 _LABEL = re.compile(r"\W{0,4}(?:question|q|summary)\s*\d{0,3}\s*[*_]{0,2}[.:)][*_]{0,2}\s+(?=\S)", re.I)
 _NUMBER = re.compile(r"\(?\d{1,3}[.):]\s+(?=\D)")
 _ASKS = re.compile("[?？؟⁇‽⸮՞፧]|[;\u037e]\\s*\\Z")  # the semicolon asks in Greek
-_LEAST = 4  # words of a summary, and of a task without question mark ("Explain why residuals scatter.")
+_LEAST = 4  # words of a summary, and of a task ("Explain why residuals scatter.")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 
 
@@ -187,7 +187,7 @@ def _fault(text: str, source: str, most: int) -> str:
 # Answers
 
 
-_ECHO_IN_ANSWER = 12  # consecutive words of our instructions that no answer has by chance
+_ECHO_IN_ANSWER = 12  # consecutive words of our instructions, not by chance in an answer
 _STEP = 200  # characters between checks, in addition to a quarter of the text
 _CODE_AND_TABLES = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|`[^`\n]*`?|^(?: {4}|\t|\|)[^\n]*", re.M | re.S)
 

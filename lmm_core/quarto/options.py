@@ -39,7 +39,7 @@ class AskBoxSettings:
     """The settings of the ask box, from `ask:`.
 
     server: address of `lmm serve`, or ""
-    include: types of material that the box shows, although the notes do not"""
+    include: types of material in the box that are not in the notes"""
 
     server: str = ""
     include: frozenset[str] = frozenset()

@@ -31,8 +31,8 @@ from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import HeaderNode, Node, TextNode, traverse
 
 FLOW_KEYS = frozenset({HASHES})
-EMPTY = "~~empty"  # marks a block of the writer that was empty before we wrote keys into it
-TIGHT = "~~tight"  # marks a block of the writer that had no blank line before it
+EMPTY = "~~empty"  # marks a writer's block that was empty before we wrote keys into it
+TIGHT = "~~tight"  # marks a writer's block without blank line before it
 
 
 class State(Enum):

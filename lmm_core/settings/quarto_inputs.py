@@ -82,7 +82,7 @@ class DocumentFinder:
         return "no page"
 
     def left_out_finder(self, paths: Sequence[Path]) -> Callable[[Path], bool]:
-        """Return a predicate for documents in the paths that are not taken. It raises ConfigError and QuartoError."""
+        """Return a predicate for documents in the paths that are not taken; it raises ConfigError and QuartoError."""
         real_paths = {os.path.realpath(path) for path in paths}
         folders = [path for path in paths if path.is_dir()]
 
@@ -236,7 +236,8 @@ def included_in(path: Path, folder: Path) -> list[Path]:
 def included_finder() -> Callable[[Path], bool]:
     """Return a predicate for documents that another one includes, so that their header would be printed there.
 
-    Each project is read once."""
+    Each project is read once.
+    """
 
     @cache
     def included_below(root: Path) -> frozenset[str]:

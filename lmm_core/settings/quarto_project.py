@@ -201,7 +201,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file, or {} if it is empty. Raise QuartoError if it cannot be read."""
+    """Return the mapping in a YAML file, {} if empty. Raise QuartoError if it is unreadable."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:

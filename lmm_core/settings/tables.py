@@ -1,7 +1,7 @@
 """Define the tables of `config.toml`: keys, defaults and descriptions.
 
-`settings.config` validates them with pydantic, which is slow to import and not needed here. A field without a
-description cannot be set in the file. Tables for models are in `models.sources` and `models.names`.
+`settings.config` validates them with pydantic, which is slow to import. A field without a description cannot be set
+in the file. Tables for models are in `models.sources` and `models.names`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONFIG_NAME = "config.toml"
 PREFIX = "LMM_"
 TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # holds the token that `lmm serve` requires
 IN_COURSE = "LMM_IN_COURSE"  # 1 in a render by `lmm course`
-# Variables that begin like settings, but are none: for internal runs, a secret, and what the user trusts
+# Variables that begin like settings: for internal runs, a secret, and the user's trust
 _NO_SETTINGS = ("LMM_INNER", IN_COURSE, TOKEN_VARIABLE, TRUST_VARIABLE)
 
 SizeUnit = Literal["characters", "tokens"]
@@ -46,7 +46,7 @@ _Hosts = tuple[Annotated[str, matching(HOST, "a name without scheme, port and pa
 _ORIGIN = matching(
     rf"null|https?://(?:{HOST})(?::[0-9]{{1,5}})?", "a site like https://course.example.org (or null), without a path"
 )
-# Only shells expand `~`: here it would be a folder of that name in the project
+# Only shells expand `~`: here it would be a folder in the project
 _Folder = Annotated[str, matching("(?s)[^~].*", "a folder in the project: `~` does not mean the home folder here")]
 _Origins = tuple[Annotated[str, _ORIGIN], ...]
 

@@ -9,7 +9,7 @@ from typing import Any
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 SWITCHES = ("knit", "skip", "frozen")
 DECIDING = frozenset({"type", "knit", "skip"})  # decide who sees a part
-# Keys that occur only in blocks inside the text: other programs do not use them in a header
+# Keys of blocks inside the text: other programs do not use them in a header
 POSITIONAL = frozenset({"type", *SWITCHES, "questions", "chat", *MESSAGE_KEYS})
 # Keys that mark a mapping as metadata
 BLOCK_KEYS = POSITIONAL | {"summary", "titles", "title", "docid", "lmm"}
@@ -20,7 +20,7 @@ NO_PROSE = frozenset({"type", "titles", "title", "docid", "txthash"})
 TEXTS = ("type", "questions", "summary")  # candidates for correcting misspelled keys
 # Keys that describe the text below them
 ABOUT_TEXT = frozenset({*SWITCHES, *TEXTS, "titles"})
-# Keys that Pandoc reads from any native block, so a block with one of them stays in the document
+# Keys that Pandoc reads from any native block, which therefore stays in the document
 DOCUMENT_KEYS = frozenset(
     """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
     subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()

@@ -109,7 +109,7 @@ def split_sentences(paragraph: str) -> list[str]:
 
 
 def whole_sentences(text: str) -> list[str]:
-    """Return the whole sentences of plain text with one paragraph a line; fragments only if there is nothing else."""
+    """Return the whole sentences of plain text with one paragraph a line, or else its fragments."""
     sentences = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
     complete = [s for s in sentences if s[-1:] in ".!?…”。！？" and not s[:1].islower() and count_words(s) > 3]
     return complete or [s for s in sentences if count_words(s) > 3]

@@ -14,8 +14,7 @@ from ..languages.words import WordCache, find_words
 from .embedder import Sparse
 
 USUAL_LANGUAGE = "en"  # default
-# fastembed's defaults: saturation of repeated words, weight of the length, average length in words, and longest word
-# in characters
+# fastembed's defaults: saturation, weight of the length, average length in words, longest word in characters
 _K, _B, _USUAL_LENGTH, _LONGEST_WORD = 1.2, 0.75, 256.0, 40
 _LEFT_OUT = -1  # number of stop words and overlong words
 

@@ -44,7 +44,7 @@ class Embedder(Protocol):
 
 
 class AbsentEmbedder:
-    """Takes the place of an embedding model that is not available, so that search compares words.
+    """Replaces an unavailable embedding model, so that search compares words.
 
     error: why; raised by `embed`"""
 
@@ -76,7 +76,7 @@ def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iter
 
 # Cache
 
-# Limits of a group of texts that is embedded and cached together; an interrupted run repeats unfinished groups
+# Limits of a group that is embedded and cached together; an interrupted run repeats unfinished groups
 MOST_TEXTS = 64
 MOST_CHARACTERS = 200_000
 AT_ONCE = 8  # groups; local models take one at a time
@@ -86,7 +86,7 @@ class CachedEmbedder(CacheUser):
     """An embedder with a cache. All vectors are rounded to 32 bits, as they are cached.
 
     warn: called once if the cache cannot be used
-    at_once: number of groups embedded at the same time"""
+    at_once: number of concurrent groups"""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class CachedEmbedder(CacheUser):
     ) -> None:
         self.embedder, self.cache, self.warn = embedder, cache, warn
         self.name = embedder.name
-        # A model of the same name on another server or in other files has another space
+        # Models of one name on other servers or in other files have other spaces
         self._space = str(getattr(embedder, "space", embedder.name))
         self._at_once = at_once
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Kind = Literal["dense", "cross-encoder"]
-RECOMMENDED = "sentence-transformers/all-MiniLM-L6-v2"  # small, and as good as larger ones in hybrid search
+RECOMMENDED = "sentence-transformers/all-MiniLM-L6-v2"  # small; as good as larger ones in hybrid search
 SECONDS_TO_THE_HUB = 5.0
 _ONNX = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
@@ -40,7 +40,7 @@ _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 _LIBRARY_ERRORS = (OSError, ValueError, RuntimeError, LookupError)
 _LIBRARIES = ("onnxruntime", "huggingface_hub", "httpx", "requests")
 TEXTS_AT_ONCE = 16  # per call in a thread; Ctrl-C has to wait for these
-UNKNOWN_WINDOW = 512  # tokens, for a model that does not state its limit
+UNKNOWN_WINDOW = 512  # tokens, for a model without a stated limit
 _LOCAL = "lmm-local/"  # prefix under which folders are registered with fastembed
 
 

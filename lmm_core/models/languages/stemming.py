@@ -45,7 +45,7 @@ _GREEK = dict(
     )
 )
 SPELLINGS = {"": [(f"^{letter}$", name) for letter, name in _GREEK.items()], "en": _ENGLISH}
-# Languages in which accents are often left out in typing, and are removed before stemming; other stemmers need them
+# Accents, often left out in typing, are removed before stemming; other stemmers need them
 _TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
 
 

@@ -177,7 +177,7 @@ async def stream_completion(
 ) -> dict[str, Any] | None:
     """Return a completion joined from its parts, shown on arrival; None if the server does not stream or end properly.
 
-    Raise ModelError if the connection breaks, APITimeoutError on a timeout; a viewer's CutOffError ends the stream."""
+    Raise ModelError for a broken connection, APITimeoutError on a timeout; a viewer's CutOffError ends the stream."""
     texts: list[str] = []
     thoughts: list[str] = []
     refusals: list[str] = []

@@ -167,7 +167,7 @@ def _leak(file: Path, member: str, secret: Secret, matched_words: list[str]) -> 
     return Leak(file, secret.source, secret.piece.line, " ".join(words), member)
 
 
-# Metadata comments (`<!-- lmm`), found by how they begin, since short ones make no needle
+# Metadata comments, found by their beginning (`<!-- lmm`), since short ones make no needle
 
 _OPEN = re.compile(r"<!--[ \t\r\n]{0,9}lmm(?=[ \t\r\n]|-->)")
 _MOST = 20  # comments reported for a page

@@ -31,7 +31,7 @@ class PublishedTexts:
     @cached_property
     def _rendered(self) -> Stream:
         texts = self.texts
-        if any("<!--" in text for text in texts):  # Quarto keeps comments in the page's source, `lmm course` does not
+        if any("<!--" in text for text in texts):  # Quarto keeps comments, `lmm course` does not
             texts = [*texts, *map(without_comments, texts)]
         return Stream([word for text in texts for word in markdown_words(text)])
 
@@ -99,7 +99,7 @@ class PublishedNotes:
     def contain(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
         """Return True if the notes contain a needle.
 
-        source: the document from which the needle's part was left out
+        source: the needle's document
         file: the rendered file with the needle
         is_data: True if that file is an ask box's data"""
         key = is_data, needle

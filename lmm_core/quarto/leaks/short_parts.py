@@ -20,8 +20,8 @@ from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-NEAR = 4  # words around a part that are searched for with it
-REACH = 2000  # characters before and after it in which these are looked for
+NEAR = 4  # words around a part, searched for with it
+REACH = 2000  # characters around it that may contain these
 _ELEMENTS = "p li dd dt blockquote figcaption caption h1 h2 h3 h4 h5 h6 td th".split()
 _BLOCKS = frozenset(
     [*_ELEMENTS, *"div section ul ol dl table tr thead tbody pre aside main nav figure header footer article".split()]

@@ -150,7 +150,7 @@ def nearest_summary(parts: Iterable[Node]) -> str:
 
 
 def closed_parts(parts: Sequence[Node]) -> set[int]:
-    """Return the `id`s of parts without annotations (`frozen`, `skip`). parts: see `annotated_parts`."""
+    """Return the `id`s of parts (see `annotated_parts`) without annotations (`frozen`, `skip`)."""
     return flagged_parts(parts, "frozen") | flagged_parts(parts, "skip")
 
 

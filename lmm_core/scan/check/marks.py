@@ -159,8 +159,8 @@ def _is_asked(place: Place) -> int:
     return 0 if without_code(text.source)[place.match.start("sign") - 1].isspace() else at + 1
 
 
-# Code, a text that such lines contain, their pattern, a test, and advice. The test returns the number of the line after
-# the finding, or 0 if the line is as it should be.
+# Code, a text in such lines, their pattern, a test, and advice. The test returns the number of the line after the
+# finding, or 0 for a correct line.
 RULES = tuple(
     (code, needle, re.compile(pattern), test, advice)
     for code, needle, pattern, test, advice in (

@@ -21,7 +21,7 @@ from .document import CheckedDocument, all_types
 from .finding import Finding, report_findings
 from .near_misses import find_near_misses, find_slips
 
-# Codes of mistakes because of which a question, message or edit is not read
+# Mistakes that keep a question, message or edit from being read
 UNREAD = {"unreadable-block", "no-fence", "no-blank-line", "no-block"}
 
 

@@ -25,7 +25,7 @@ from .document import CheckedDocument, CheckedText
 from .finding import Finding
 from .marks import LMM, find_marks, find_stray_colons, find_types_elsewhere, is_nearly_lmm, nearest
 
-# Classes of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries, which are no misspelled types
+# Classes of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries: no misspelled types
 _OTHERS = frozenset(
     """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
     incremental nonincremental aside panel proof tip warning caution important info danger row rows tab tabs
