@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 class AnnotatedFile:
     """A document that `annotate` has processed.
 
-    changed: True if the file was written
-    annotated: number of sections that got annotations
-    empty, failed: numbers of sections without a result, since there is no model, or since it failed"""
+    changed: True if the file was written; annotated: number of sections that got annotations
+    empty, failed: numbers of sections without any, for lack of a model, or since it failed"""
 
     path: Path
     changed: bool

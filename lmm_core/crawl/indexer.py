@@ -167,7 +167,6 @@ class _Run:
         self.vectors: list[float] = []  # sum of new dense vectors
 
     async def index(self, ignore: Sequence[str]) -> None:
-        """Store changes, and remove missing or unreadable files."""
         indexer, identity_stored = self.indexer, await asyncio.to_thread(self.store.metadata, self.collection)
         encoding = self.project.embeddings.encoding
         self.encoder = make_encoder(self.project, indexer.models, identity_stored or {}, encoding)

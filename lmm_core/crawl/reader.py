@@ -50,7 +50,7 @@ MADE_BY_TOOLS = (
 
 
 def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[WalkedFile | Skipped]:
-    """Yield the markdown files under a folder, those of subfolders last. Raise CrawlError if the root is unreadable.
+    """Yield the markdown files under a folder, subfolders last. Raise CrawlError if the root is unreadable.
 
     Respects .gitignore files, also above the root; without any, skips hidden folders and those made by tools. Links are
     not followed. ignore: further patterns as in `.gitignore`; without: folders not entered."""
@@ -81,8 +81,7 @@ def _is_document(name: str) -> bool:
 
 
 def read(document: WalkedFile) -> str | Skipped:
-    """Return a file's text without a byte-order mark, or why it is skipped: unreadable, not UTF-8, empty or too
-    large."""
+    """Return a file's text without a byte-order mark, or why it is skipped: unreadable, not UTF-8, empty, too large."""
     try:
         with document.path.open("rb") as file:
             data = file.read(LARGEST + 1)

@@ -89,7 +89,7 @@ def client_from_config(config: Config = None, logger: LoggerBase | None = None) 
 
 @validated
 def global_client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
-    """Return the same as `client_from_config` each time; the store is closed when the program ends."""
+    """Return the store of `client_from_config`, the same each time; it is closed when the program ends."""
     return _open_store(shared_store, config, logger)
 
 
@@ -130,8 +130,7 @@ def blocklist_upload(
     source: str = "",
     logger: LoggerBase | None = None,
 ) -> Counts | None:
-    """Index one document by its blocks; see `markdown_upload`. docid: default without one in the header; source: its
-    file."""
+    """Index one document by its blocks; see `markdown_upload`. docid: without one in the header; source: its file."""
     source = source or f"{STDIN}{docid}"
     return _upload(config, logger or ConsoleLogger(), lambda upload: upload.send(blocks, docid, source))
 

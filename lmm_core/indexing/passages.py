@@ -124,13 +124,11 @@ class Section(Placed):
         return section.summary
 
     def walk(self) -> Iterator[Section]:
-        """Yield the section and all its subsections, in order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def all_passages(self) -> list[Passage]:
-        """Return all passages, with subsections, in order."""
         return [passage for section in self.walk() for passage in section.passages]
 
 
@@ -163,7 +161,6 @@ class Material:
         return {section.anchor: section.titles[-1] for section in self.walk() if section.anchor and section.titles}
 
     def walk(self) -> Iterator[Section]:
-        """Yield all sections in order, documents included."""
         for document in self.documents:
             yield from document.walk()
 

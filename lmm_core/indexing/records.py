@@ -3,8 +3,8 @@
 Only changes are embedded. New points are written first, then the payloads of moved ones, and points are removed last:
 a failure leaves the old version complete. The collection `NAME.files` records the hash of each file, so that unchanged
 files are not parsed. A file is recorded as begun before its first point changes, and as done after the last, so that an
-interrupted file never counts as unchanged. That record is written ahead, and holds until the store is closed: a power
-cut may lose points.
+interrupted file never counts as unchanged. Records of begun files are written ahead, and hold until the store is
+closed, since a power cut may lose points.
 """
 
 from __future__ import annotations

@@ -78,7 +78,6 @@ class TermStatistics:
         self.texts += 1
 
     def update(self, other: TermStatistics) -> None:
-        """Add the statistics of other documents."""
         self.texts += other.texts
         for name in ("stems", "lengths", "fields", "types", "languages", "titles"):
             getattr(self, name).update(getattr(other, name))

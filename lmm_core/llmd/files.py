@@ -77,7 +77,7 @@ class Files:
         return place
 
     def read(self, path: str) -> str | None:
-        """Return a file's text with its line ends and byte-order mark, or None if there is no such file.
+        """Return a file's text with line ends and byte-order mark, or None if missing.
 
         Raise LlmdError if the document may not access it, or if it is not text."""
         place = self.locate(path)
@@ -133,7 +133,7 @@ def _kind_problem(place: Path, real: Path) -> str:
 
 
 def read_bytes(place: Path) -> bytes | None:
-    """Return a file's bytes, or None if there is no such file. Raise LlmdError if it cannot be read."""
+    """Return a file's bytes, or None if missing. Raise LlmdError if it cannot be read."""
     try:
         return place.read_bytes()
     except FileNotFoundError:

@@ -9,7 +9,7 @@
 
 `SEARCH_MISSION` … `REPLACE_MISSION` has no path, and `CHANGELOG` … `CHANGELOG` encloses the text of one change. Marks
 have 5 to 9 signs at the start of a line. The path is on the line before, optionally in backticks or bold and with a
-colon; for a fenced block it may also be before the fence or on the line that opens it.
+colon; for a fenced block also before the fence or on its first line.
 
 A block may contain lines that look like marks, if its own three marks have a different number of signs. The
 specification has six signs around a divider of seven."""

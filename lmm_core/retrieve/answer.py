@@ -277,7 +277,6 @@ class _Turn:
         return reply
 
     def _number(self, result: Any) -> None:
-        """Number the texts in a tool's result for citation."""
         if isinstance(result, list):
             for item in result:
                 self._number(item)
@@ -312,7 +311,6 @@ class _Turn:
 
 
 async def _use(tools: Tools, call: ToolCall) -> Result | str:
-    """Return a tool's result, or its error as text."""
     try:
         return await tools.call(call.name, json.loads(call.arguments or "{}"))
     except ToolError as error:

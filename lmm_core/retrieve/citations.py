@@ -88,7 +88,6 @@ class CitedText:
         return self._begun
 
     def _fenced(self, final: bool) -> str | None:
-        """Return a line of a code block, or None if incomplete."""
         line, end, rest = self._buffer.partition("\n")
         if not end and not final:
             return None

@@ -197,7 +197,6 @@ class Library:
         return IndexChangedError(f"The collection {self.collection!r} is being rebuilt: ask again in a moment.")
 
     def _read_statistics(self, state: State) -> TermStatistics:
-        """Return the stored statistics of all texts, or else count them."""
         records = [record for record in state if isinstance(record, FileRecord)]
         are_all = sum(record.count for record in records) >= self.store.count(self.collection)
         stored = read_statistics(self.store, self.collection, records) if records and are_all else None

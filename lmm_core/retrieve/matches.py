@@ -141,6 +141,5 @@ def _parts_after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
 
 
 def _code_around(part: _Part, number: int) -> _Part:
-    """Return limited lines of a block from a little before a line."""
     start = max(0, min(number - CODE_LINES // 2, len(part.sentences) - CODE_LINES))
     return _Part(part.sentences[start : start + CODE_LINES], is_code=True)

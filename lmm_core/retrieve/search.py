@@ -309,9 +309,9 @@ def _merge_hits(parts: Sequence[Hits]) -> Hits:
 
 
 def rank_candidates(candidates: Candidates, queries: Sequence[str], type: str, summaries: bool) -> list[Span]:
-    """Fuse the spans of several queries, the best first, without spans that share no words or meaning.
+    """Fuse the spans of several queries, the best first, without spans that match neither by word nor by meaning.
 
-    type: any of its material is a result; summaries: are results, too, as they are if asked for"""
+    type: any of its material is a result; summaries: are results, too; they are if asked for"""
     summaries, lexical = summaries or type == SUMMARY, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, summaries)
     # equivalent queries count once

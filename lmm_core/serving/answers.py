@@ -83,7 +83,7 @@ class Looked:
 class Answers:
     """Answers questions from a project's index, which is open only while it is read, so that `lmm index` can write.
 
-    log: gets errors, for the teacher"""
+    log: gets errors, for the teacher. Methods raise HTTPException."""
 
     project: Project
     models: Models
@@ -95,7 +95,7 @@ class Answers:
         self._tools = Tools(self.library)
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
-        """Return the result of work with the library. wait: seconds for a locked index. Raise HTTPException."""
+        """Return the result of work with the library. wait: seconds for a locked index."""
         seconds = self.project.serve.search_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -128,7 +128,7 @@ class Answers:
     # Questions
 
     async def look(self, question: Question) -> Looked:
-        """Search the notes for a question. Raise HTTPException."""
+        """Search the notes for a question."""
 
         async def work(library: Library) -> Looked:
             patience = self.project.serve.patience
@@ -167,7 +167,7 @@ class Answers:
         recorded.end(outcome_of(answer), answer)
 
     async def judge(self, id: str, thumb: int, comment: str) -> None:
-        """Record a student's rating. Raise HTTPException if that fails."""
+        """Record a student's rating."""
         if self.recorder is None:
             raise HTTPException(404, "Nothing is recorded here.")
         try:
@@ -180,7 +180,7 @@ class Answers:
     # Without a model
 
     async def search(self, query: str, type: str, limit: int) -> dict[str, Any]:
-        """Return the best passages for a query, each as its best span. Raise HTTPException."""
+        """Return the best passages for a query, each as its best span."""
 
         async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, type)
@@ -194,7 +194,7 @@ class Answers:
         return {"query": retrieval.text, "type": retrieval.type, "hits": hits}
 
     async def health(self) -> dict[str, Any]:
-        """Return the size of the index, and when it was written. Raise HTTPException."""
+        """Return the size of the index, and when it was written."""
 
         async def work(library: Library) -> tuple[Material, float | None]:
             info = await asyncio.to_thread(index_info, self.project, library.store)

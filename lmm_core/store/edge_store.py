@@ -7,8 +7,8 @@ The engine logs each change, so that writes survive the end of the process. Agai
 on creation, after every `SEGMENT` points, and on close; `write_ahead` writes to a synced file.
 Free space is checked before each batch, because a full disk kills the process (SIGBUS in a memory map).
 
-New points are in a memory segment, rebuilt as files after every `SEGMENT` points. So memory use is bounded, and
-closing is quick.
+New points are in a memory segment, rebuilt as files after every `SEGMENT` points, which bounds memory and the time to
+close.
 """
 
 from __future__ import annotations

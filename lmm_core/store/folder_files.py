@@ -50,10 +50,9 @@ def remove_collection(folder: Path) -> None:
     remove_marked(folder, COLLECTION)
 
 
-# Write-ahead log: the engine's log survives the end of the process, but a power cut may lose some writes and keep later
-# ones. So before related changes, points that announce them are appended and synced to our file, each time as one line
-# of JSON, `[[id, payload], …]`. Opening a collection replays this file over later writes; it is removed once everything
-# is synced.
+# Write-ahead log: a power cut may lose some of the engine's writes and keep later ones. So points that announce changes
+# are first appended and synced to our file, each time as one line of JSON, `[[id, payload], …]`. Opening a collection
+# replays this file over later writes; it is removed once everything is synced.
 
 
 def note_points(collection: Path, points: Sequence[Point]) -> None:

@@ -81,8 +81,8 @@ def _is_near(url: str) -> bool:
 def open_store(place: Place, reads: bool = False) -> VectorStore:
     """Return the store at a place. Raise StoreError if it cannot be opened.
 
-    A server is not contacted yet; an existing folder is locked. reads: a copy is opened if the folder cannot be
-    written to, which the engine does even to read."""
+    A server is not contacted yet; an existing folder is locked. reads: open a copy of a read-only folder, since the
+    engine writes even to read."""
     if isinstance(place, LocalStorage):
         from .edge_store import EdgeStore, open_copy
 

@@ -25,7 +25,7 @@ HOLE = 65_536  # bytes; shorter ones stay
 LONGEST = 1 << 40  # bytes of a restored file; more than the engine ever allocates
 PART = 1 << 20  # bytes per read where the system does not report holes
 
-Lengths = dict[str, tuple[int, int]]
+Lengths = dict[str, tuple[int, int]]  # by file: without its hole, and whole
 
 
 def cut_holes(collection: Path) -> None:
@@ -47,7 +47,6 @@ def put_back_holes(collection: Path) -> None:
 
 
 def _read_lengths(collection: Path) -> Lengths:
-    """Return the recorded lengths, {} if missing or damaged."""
     try:
         recorded = json.loads((collection / RECORD).read_bytes())
     except (FileNotFoundError, ValueError, RecursionError):
@@ -76,7 +75,6 @@ def _size(path: Path) -> int | None:
 
 
 def _find_holes(collection: Path) -> Lengths:
-    """Return the lengths of data and file for each file that ends with a hole."""
     entries = (entry for entry in all_below(collection / "shard") if entry.is_file())
     files = {Path(entry.path): size for entry in entries if (size := entry.stat().st_size) >= HOLE}
     ends = {path: (_end_of_data(path, size), size) for path, size in sorted(files.items())}

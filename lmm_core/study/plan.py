@@ -202,7 +202,7 @@ def _in_turn(steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
 
 
 def make_steps(material: Material) -> Iterator[tuple[Step, set[Key]]]:
-    """Yield the steps of all documents in order, each with the keys of its sections."""
+    """Yield all steps in order, each with the keys of its sections."""
     for document in material.documents:
         inner = main_section(document)
         title = plain_title(inner.title)

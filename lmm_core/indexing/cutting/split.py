@@ -234,7 +234,7 @@ def _without_lead(block: Block) -> str:
 
 
 def _follows(block: Block, following: Block) -> bool:
-    """Return True if the second block begins on the line on which the first ends."""
+    """Return True if `following` begins on the line where `block` ends."""
     return source_line(block) + block.source.count("\n") == source_line(following)
 
 
@@ -348,7 +348,6 @@ def find_runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | Tex
 
 
 def _text(block: Block) -> TextBlock | None:
-    """Return the block if it is a non-empty text, else None."""
     if not isinstance(block, TextBlock) or isinstance(block, ErrorBlock) or blank(block.content):
         return None
     return block

@@ -21,8 +21,8 @@ class Ranked:
 def _credited(passage: Passage, material: Material, summaries: bool) -> Iterator[tuple[Passage, float]]:
     """Yield the passages credited for a hit, with weights.
 
-    A hit on a summary counts for the passages of its section, or else of the first subsection that has any.
-    summaries: for itself, in searches that return summaries"""
+    A hit on a summary counts for the passages of its section, or else of the first subsection that has any; with
+    `summaries`, for itself."""
     if summaries or SUMMARY not in passage.types:
         yield passage, 1.0
         return
@@ -49,7 +49,7 @@ def fuse(results: Sequence[Sequence[Passage]], material: Material, summaries: bo
 
 
 def candidates_of(results: Iterable[Iterable[Passage]], material: Material, summaries: bool) -> list[Passage]:
-    """Return the distinct passages credited for the hits."""
+    """Return the passages credited for the hits."""
     ids = dict.fromkeys(
         passage.id for hits in results for hit in hits for passage, _ in _credited(hit, material, summaries)
     )

@@ -60,9 +60,7 @@ def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
 class LexicalIndex:
     """The lexical ranking of a material's passages.
 
-    language: default
-    statistics: of all words searched, by default the material's
-    left_out: excluded fields"""
+    statistics: of all words searched, by default the material's; left_out: excluded fields"""
 
     def __init__(
         self,
@@ -101,9 +99,7 @@ class LexicalIndex:
         ]
 
     def _best_question(self, key: Key, terms: QueryTerms) -> list[float]:
-        """Return the scores of the most similar annotated question.
-
-        Each counts alone, so that many questions do not raise a section's score."""
+        """Return the scores of the most similar annotated question alone: many do not raise a section's score."""
         best = [0.0] * terms.size
         for question in self._questions(key):
             share, scores = len(terms.matching_stems(question)) / len(question), terms.scores([question])
@@ -113,7 +109,6 @@ class LexicalIndex:
         return best
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
-        """Return a passage's spans, each with its stems and their number."""
         stems = self.stemmers.of(passage.language).stems
         counters = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
         return [(span, counts, counts.total()) for span, counts in counters]
@@ -152,8 +147,7 @@ class LexicalIndex:
     def scores(self, passages: Iterable[Passage], terms: QueryTerms) -> Iterator[list[float]]:
         """Yield each passage's scores by word, without rarity.
 
-        Words that it lacks count from the passage before it in the section: a subject is often named once, and
-        pronouns follow."""
+        Missing words count from the passage before it in the section: a subject is often named once."""
         about = cache(lambda key: list(map(add, terms.scores(self._about(key)), self._best_question(key, terms))))
         own = self.material.passages
         of_text = cache(lambda ident: terms.scores(self._weighed(texts_of(own[ident]), own[ident].language)))
@@ -193,7 +187,7 @@ class LexicalIndex:
         return best_first(ranked)
 
     def _other_terms(self, question: str, word_stems: Sequence[WeightedStems]) -> QueryTerms:
-        """Return the known stems of `other_words`, without those that are asked for anyway."""
+        """Return the known stems of `other_words`, unless asked for anyway."""
         known, asked_stems = self.statistics.stems.keys(), set().union(*word_stems)
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
         return self._query_terms([dict.fromkeys(own & known, 1.0) for own in stems if not own & asked_stems])
@@ -206,7 +200,6 @@ class LexicalIndex:
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
     def _weighed(self, texts: Mapping[str, str], language: str) -> list[Weighed]:
-        """Return the stem scores of each field, independent of the question."""
         stems, statistics, weighed = self.stemmers.of(language).stems, self.statistics, list[Weighed]()
         for name, text in texts.items():
             counts = Counter(stems(text))
@@ -240,11 +233,7 @@ class QueryTerms:
 
 
 def term_score(times: int, length: int, usual: float) -> float:
-    """Return the BM25+ score of a stem, without its rarity.
-
-    times: occurrences
-    length: stems in the text
-    usual: the mean length"""
+    """Return a stem's BM25+ score, without rarity. times: occurrences; length: stems of the text; usual: the mean."""
     return weights.D + times * (weights.K + 1) / (times + weights.K * (1 - weights.B + weights.B * length / usual))
 
 

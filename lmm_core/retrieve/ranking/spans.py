@@ -22,9 +22,7 @@ NEAR = 3  # passages; farther away in a long section, the subject is another
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a passage: `passage.text[start:end]`.
-
-    frame: repeated lines around it, such as the table head"""
+    """A part of a passage: `passage.text[start:end]`. frame: repeated lines around it, such as the table head."""
 
     passage: Passage
     start: int
@@ -34,7 +32,6 @@ class Span:
 
     @property
     def id(self) -> str:
-        """The passage's id with the span's position."""
         return f"{self.passage.id}:{self.start}-{self.end}"
 
     @property
@@ -109,9 +106,7 @@ def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
 
 
 def spread_spans(spans: Iterable[Span]) -> dict[str, Span]:
-    """Return `best_spans` with the first `SPREAD` from different parts of the text.
-
-    A passage near a better one of its section comes later."""
+    """Return `best_spans`, the first `SPREAD` far from each other."""
     best, first = best_spans(spans), dict[str, Span]()
     for ident, span in best.items():
         if len(first) < SPREAD and not any(_are_near(span.passage, other.passage) for other in first.values()):

@@ -24,10 +24,7 @@ Synonymous = Mapping[str, Sequence[str]]  # synonyms by name
 
 @dataclass(frozen=True)
 class Name:
-    """A name with its synonyms.
-
-    others: its synonyms
-    needs_capitals: True if only capitals distinguish it from a frequent word (`OR`)"""
+    """A name with its synonyms. needs_capitals: only capitals distinguish it from a frequent word (`OR`)."""
 
     name: str
     stems: tuple[str, ...]
@@ -44,9 +41,7 @@ class Name:
 
 
 class Synonyms:
-    """Finds synonyms of names in questions, in both directions.
-
-    language: code of the questions' language"""
+    """Finds synonyms of names in questions, in both directions."""
 
     def __init__(self, stemmer: Stemmer, language: str, configured: Synonymous) -> None:
         self._stemmer, self._language = stemmer, language

@@ -56,8 +56,7 @@ _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re
 def asked_words(question: str, language: str) -> list[str]:
     """Return the distinct words of a question that name its subject, or all if none do.
 
-    language: of the material. If the question has at least two more frequent words of another language, that one is
-    used instead."""
+    language: of the material; replaced by another with at least two more frequent words in the question"""
     text = _MEANING.sub(r"\1", question)
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(language_of_words(words, language))
@@ -71,9 +70,7 @@ def _asks(word: str) -> bool:
 
 
 def other_words(question: str, language: str) -> list[str]:
-    """Return the words that `asked_words` omits.
-
-    Titles and annotated questions may contain them ("When not to use it")."""
+    """Return the words that `asked_words` omits, and titles may contain ("When not to use it")."""
     asked = asked_words(question, language)
     return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in asked]
 
@@ -92,14 +89,12 @@ def names_subject(question: str, language: str) -> bool:
 
 
 def words_data() -> dict[str, list[str]]:
-    """Return the words that the ask box ignores: frequent words by language, and under "" those of any language."""
+    """Return the words that the ask box ignores: frequent ones by language, and under "" requests and courtesy."""
     return {"": sorted(_REQUESTS | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
 
 
 class Vocabulary:
-    """Matches words of questions to stems of texts.
-
-    counts: number of texts with each stem"""
+    """Matches words of questions to stems of texts. counts: texts with each stem."""
 
     def __init__(self, statistics: TermStatistics, stemmers: Stemmers) -> None:
         self.counts = statistics.stems
@@ -128,15 +123,13 @@ class Vocabulary:
         return takewhile(lambda stem: stem.startswith(start), self._sorted[bisect_left(self._sorted, start) :])
 
     def _form(self, stem: str) -> str:
-        """Return a stem's shortest word, or the stem."""
         words = (word for many in self._forms.values() for word, of_word in many if of_word == stem)
         return min(words, key=lambda word: (len(word), word), default=stem)
 
     def weighted_stems(self, word: str) -> dict[str, float]:
-        """Return the stems that a word may stand for, with weights.
+        """Return a word's stems in each language, and longer ones that begin with it, with weights.
 
-        These are its own stem in each language, and longer stems that begin with it. An unknown word has the stems
-        nearest in spelling instead, with at most one typing error per five letters."""
+        An unknown word has the stems nearest in spelling, with at most one typing error per five letters."""
         weights: dict[str, float] = {}
         for stem in self._stemmers.query_stems(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
