@@ -16,6 +16,7 @@ from ..markdown.blocks import Block, HeaderBlock, MetadataBlock, TextBlock, head
 from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
+from ..models.languages.stemming import language_code
 from ..scan.check.document import CheckedDocument
 from ..scan.documents.conditions import WITH_CELLS, visible_blocks
 from ..scan.knit import knit
@@ -53,7 +54,8 @@ def read_page_source(path: Path, project: Project, logger: LoggerBase) -> PageSo
     blocks = parse_markdown_text(text)
     _check_metadata(blocks)
     header = header_content(blocks)
-    language = language_of(blocks, "") or project.quarto["lang"]
+    own, usual = language_of(blocks, ""), project.quarto["lang"]
+    language = usual if own in ("", language_code(usual)) else own
     metadata = page_settings(path, header, {**project.quarto, "lang": language})
     visible = [
         replace(block, source=_plain_cells(block.source)) if isinstance(block, TextBlock) else block

@@ -220,6 +220,13 @@ def test_a_page_speaks_its_own_language_and_the_frame_that_of_most_notes():
     assert '"language":"de"' in text("_site/lmm-ask/data.js")
 
 
+def test_a_page_in_the_language_of_the_settings_has_their_region():
+    write("_quarto.yml", "lang: de-CH\n")
+    write("index.md", "# A\n\nDas Mittel ist die Summe der Werte, geteilt durch die Anzahl der Werte.\n")
+    assert make_course("--no-quarto").returncode == 0
+    assert '<html lang="de-CH" data-site-lang="de-CH"' in text("_site/index.html")
+
+
 def test_head_and_foot_are_as_the_settings_say():
     settings = (
         '[site]\ntitle = "Means & ends"\nauthor = "A. <b>"\ndate = "May"\nfavicon = "icon.svg"\ncolor = "#7a1f5c"\n'
