@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from lmm_core.logging import LocatedLogger
 from lmm_core.markdown.blocks import Block, TextBlock, serialize_blocks
 from lmm_core.markdown.edits import restore_originals
 from lmm_core.markdown.metadata.keys import DECIDING
@@ -79,8 +80,10 @@ def _knit_as_text(document: FilterDocument) -> FilterOutput:
 def _knit_without_source(document: FilterDocument) -> FilterOutput:
     require_places(document)
     require_reader(document)
-    if document.call.in_quarto and document.input_text is not None:
-        check_quarto_file(document, document.input_text)
+    if (text := document.input_text) is not None and document.call.in_quarto:
+        check_quarto_file(document, text)
+    elif text is not None:
+        refuse_mistakes(text.blocks, document.rules, LocatedLogger(document.logger, text.locate))
     if document.call.to_markdown:
         from ..pandoc.elements import blocks_of
         from .elements import Knitting

@@ -17,6 +17,12 @@ def test_slips_and_lists_are_reported(pandoc):
     assert b"secret" not in done.stdout
 
 
+def test_slips_are_reported_behind_other_filters(pandoc):
+    write("notes.md", "# A\n\n::: exercises\nText.\n:::\n")
+    done = run("pandoc -F lmm-index -F lmm-knit notes.md -t html", pandoc)
+    assert done.returncode and b"notes.md:3: near-miss unknown class 'exercises'" in done.stderr
+
+
 def chapter(name, header, body):
     """A chapter as Quarto puts it into a book of one file."""
     inline, block = (base64.b64encode(json.dumps(said).encode()).decode()
