@@ -106,6 +106,7 @@ def _block_of(element: pf.Element) -> Block:
 
 
 def _is_quartos(element: pf.Element) -> bool:
+    """Return True for a div with Quarto's navigation and titles."""
     return isinstance(element, pf.Div) and element.identifier.startswith("quarto-") and "hidden" in element.classes
 
 

@@ -77,7 +77,7 @@ class FilterCall:
 
 
 def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
-    """Return the call of a filter, and the metadata without the previous filter's mark."""
+    """Return a filter's call, and the metadata without the previous filter's mark."""
     in_quarto = is_from_quarto(meta)
     # Quarto's command line names a copy with all metadata at its end, and Quarto's reader.
     run = unknown_run() if in_quarto else find_run()

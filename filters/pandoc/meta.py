@@ -72,7 +72,7 @@ def header_from(meta: Mapping[str, Any]) -> HeaderBlock:
 class FilterOptions:
     """The options of a filter: under `lmm:` in the document's metadata, or given by `-M lmm-…`.
 
-    unknown: names of options that do not exist
+    unknown: names that do not exist
     refused: options in the document that only the caller may set
     """
 

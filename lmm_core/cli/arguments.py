@@ -202,7 +202,7 @@ def project_at(path: Path | None) -> Project:
 def searched_project() -> Project:
     """Return the project whose index is searched: the current one, or a single subproject with an index.
 
-    `lmm index book` writes to the index of the project `book`. Raise ConfigError and UsageError."""
+    `lmm index book` writes to the index of `book` if that is a project. Raise ConfigError and UsageError."""
     project = project_at(Path.cwd() / "-")
     storage = project.storage
     if storage.memory or storage.url or (project.root / storage.folder).exists():

@@ -33,8 +33,7 @@ class FileWork:
 
     on_file: returns True if it changed the file
     done: participle for the report ("annotated")
-    models: closed at the end
-    tallies: shown for changed files"""
+    models: closed at the end"""
 
     on_file: Callable[[Path, ReportPrinter], Awaitable[bool]]
     done: str

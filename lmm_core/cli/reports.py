@@ -27,9 +27,7 @@ BAR_AFTER = 1.0  # seconds until a progress bar appears
 
 
 class ReportPrinter(ListLogger):
-    """Prints reports on standard error, and counts them.
-
-    quiet: print only errors"""
+    """Prints reports on standard error, and counts them. quiet: print only errors"""
 
     def __init__(self, quiet: bool = False) -> None:
         super().__init__()

@@ -118,6 +118,7 @@ class SavedFiles:
 
 
 def _state_of(path: Path) -> tuple[int, int] | None:
+    """Return a file's state, or None while it is being replaced."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -60,7 +60,7 @@ _LABELS = Path(__file__).with_name("files") / "labels.toml"
 
 @cache
 def site_words(language: str) -> Mapping[str, str]:
-    """Return the labels of a site in a language (`de`, `de-CH`), in English if that has none."""
+    """Return a site's labels in a language (`de`, `de-CH`), in English if that has none."""
     labels: dict[str, dict[str, str]] = tomllib.loads(_LABELS.read_text("utf-8"))
     return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 

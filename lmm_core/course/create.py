@@ -37,7 +37,7 @@ State = Literal["written", "left alone", "lacks"]
 class CoursePart:
     """A file of a course, or the extension's folder.
 
-    note: what is missing, as a sentence
+    note: missing content, as a sentence
     paste: lines that the file may need"""
 
     path: str

@@ -60,10 +60,7 @@ class PageJob:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A rendered page.
-
-    messages: pandoc's warnings
-    problem: why there is no HTML, or "" if there is"""
+    """A rendered page. problem: why there is no HTML, or "" if there is."""
 
     name: str
     html: str = ""

@@ -34,7 +34,7 @@ class PageSource:
 
     works: bibliography files
     style: file of a citation style, or ""
-    is_left_out: True if the whole text is left out of the notes"""
+    """
 
     text: str
     language: str
@@ -115,7 +115,7 @@ def count_cells(file: MarkdownFile) -> int:
 
 
 def _with_included(text: str, path: Path, folder: Path, including: tuple[Path, ...]) -> str:
-    """Return a text with its includes replaced. including: files that include this one, to prevent cycles"""
+    """Return a text with its includes replaced. including: this one's includers, to prevent cycles"""
 
     def included(match: re.Match[str]) -> str:
         file = named_in(match[0], path, folder)[0]

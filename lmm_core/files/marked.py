@@ -69,7 +69,7 @@ def _leads_anywhere(link: str | Path) -> str:
 
 
 def own_place(root: Path, path: Path) -> Path:
-    """Return the absolute path of our folder. Raise FolderError for one in the project behind a link."""
+    """Return the absolute path of a folder of ours. Raise FolderError for one in the project behind a link."""
     place = Path(os.path.normpath(root / path))
     if place.is_relative_to(root):
         check_inside(root, place)

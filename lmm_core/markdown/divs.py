@@ -215,6 +215,7 @@ class Explorer:
         return part
 
     def _decide(self, node: Node, metadata_parts: list[Part], decided: dict[int, Part | None]) -> Part | None:
+        """Return the metadata that hides a node, its own or its section's."""
         inherited = decided.get(id(node.parent))
         if not metadata_parts:
             return inherited
@@ -354,7 +355,7 @@ class Explorer:
             self._look_into(view.part(pos, view.starts[line + 1]))
 
     def _grid(self, view: View, at: int) -> int:
-        """Cut a grid table if a cell holds a part to remove; return the next line."""
+        """Cut a grid table if a cell holds a part to remove."""
         end = at
         while end < len(view.lines) and view.lines[end].text.lstrip(" ")[:1] in ("+", "|"):
             end += 1
@@ -406,6 +407,7 @@ class Explorer:
 
 
 def _inner(block: Block) -> Block:
+    """Turn a header inside a container into a metadata block."""
     if isinstance(block, HeaderBlock):
         return MetadataBlock(
             block.source, block.line, block.content, block.messages, block.spelling, block.start, block.end

@@ -187,7 +187,7 @@ _RUN = re.compile(r"`{3,}")
 
 
 def read_notebook(data: str, name: str) -> str:
-    """Return a notebook's markdown, and its code in fences. Raise MarkdownError, with its name, for other JSON."""
+    """Return a notebook's markdown, and its code in fences. Raise MarkdownError, with the `name`, for other JSON."""
     cells, language = _cells(data, name)
     parts = [cell.lines if cell.kind == "markdown" else _fenced(cell, language) for cell in cells]
     text = "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)

@@ -331,7 +331,7 @@ class Regions:
 
 
 def split_fences(text: str) -> list[tuple[bool, str]]:
-    """Return the parts of a text, each with a flag for fenced code."""
+    """Return a text's parts, each with a flag for fenced code."""
     if "```" not in text and "~~~" not in text:  # fast path
         return [(False, text)] if text else []
     parts: list[tuple[bool, list[str]]] = [(False, [])]

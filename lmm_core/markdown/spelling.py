@@ -269,6 +269,7 @@ def take_out(
 
 
 def _join(blocks: list[Block], before: str | None, block: Block | None) -> None:
+    """Append a block; `before` replaces the source before it."""
     if before is not None and blocks:
         blocks[-1] = replace(blocks[-1], source=before) if before != blocks[-1].source else blocks[-1]
     elif before:
@@ -277,6 +278,7 @@ def _join(blocks: list[Block], before: str | None, block: Block | None) -> None:
 
 
 def _left_before(before: str, going: Sequence[MetadataBlock], following: Block | None) -> str | None:
+    """Return the text before removed blocks, or None if they have to stay."""
     for block in going:
         before += block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
         closing = block.source[block.end :].rstrip(" \t\r\n")

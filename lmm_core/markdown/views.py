@@ -214,6 +214,7 @@ def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
 
 
 def _fence_to_margin(line: ViewLine) -> ViewLine:
+    """Remove blanks before `:::`, with which Pandoc reads no div."""
     match = _FENCE_IN.match(line.text)
     return _cut(line, match.end()) if match else line
 

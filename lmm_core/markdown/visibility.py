@@ -54,7 +54,7 @@ class KnitRules:
 
 
 def configured_types(words: Iterable[str]) -> frozenset[str]:
-    """Return the RAG-only classes: the default and named ones, without those removed by `-` (never `rag-only`)."""
+    """Return the RAG-only classes: default and named ones, except those removed by `-` (never `rag-only`)."""
     configured = set(words)
     return ((DIV_TYPES | named_types(configured)) - taken_out_types(configured)) | {RAG_ONLY}
 
@@ -65,7 +65,7 @@ def taken_out_types(words: Iterable[str]) -> frozenset[str]:
 
 
 def named_types(words: Iterable[str]) -> frozenset[str]:
-    """Return the classes without the prefix `-`. Only these count in a document, since it must not weaken settings."""
+    """Return the classes without prefix `-`. Only these count in a document, which must not weaken settings."""
     return frozenset(word for word in words if not word.startswith(OUT))
 
 
@@ -153,7 +153,7 @@ def type_of_div(attributes: Attributes, rules: KnitRules) -> str | None:
 
 
 def part_properties(part: Part, rules: KnitRules) -> Properties:
-    """Return the metadata of a part."""
+    """Return a part's metadata."""
     return part.metadata if part.metadata is not None else div_properties(part.attributes, rules)
 
 

@@ -159,7 +159,6 @@ def without_labels(texts: Sequence[str]) -> list[str]:
 
 
 def _question_fault(question: str, source: str) -> str:
-    """Return the fault of a question, or "". source: text of the section"""
     lettered = sum(not word.isdigit() for word in find_words(question))
     if lettered < (2 if _ASKS.search(question) else _LEAST):
         return "is not a question"
@@ -174,7 +173,7 @@ def _summary_fault(summary: str, source: str) -> str:
 
 
 def _fault(text: str, source: str, most: int) -> str:
-    """Return the fault of an annotation, or "". source: text of the section, in which marks may occur"""
+    """Return the fault of an annotation, or "". Marks may occur in the section's text `source`."""
     if len(text) > most:
         return f"has {len(text):,} characters"
     if mark := next((match[0] for match in MARKS.finditer(text) if match[0] not in source), ""):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
     """Write the ask box, report leaks as errors, and refresh the index. Return False after reporting an error.
 
-    The index is not refreshed then, nor during `lmm course`, which does it itself."""
+    The index is not refreshed then, nor during `lmm course`, which does so itself."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
     reports = KeepingLogger(logger)
     output = output_dir(environment, project_dir)

@@ -36,7 +36,7 @@ class RenderOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskBoxSettings:
-    """The settings of the ask box, from `ask:`.
+    """The ask box's settings, from `ask:`.
 
     server: address of `lmm serve`, or ""
     include: types of material in the box that are not in the notes"""

@@ -77,7 +77,7 @@ def asked_in(blocks: Sequence[Block]) -> set[str]:
 
 
 def question_mark(question: str) -> str:
-    """Return the hash of a question, without case and spacing."""
+    """Return a question's hash, without case and spacing."""
     return digest(" ".join(question.casefold().split()))
 
 

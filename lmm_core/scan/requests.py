@@ -26,7 +26,7 @@ REPLY_TOKENS = 4_000  # of a request's tokens, reserved for the answer
 
 @dataclass
 class BlockQuestion:
-    """A question, or a request for an edit, in the block before a part of the document."""
+    """A question, or a request for an edit, in a part's block."""
 
     block: MetadataBlock
     node: Node
@@ -49,7 +49,7 @@ class Screen(Protocol):
 class Talk:
     """A model and the prompts for talking with it.
 
-    system: system prompt; "" for the built-in one
+    system: "" for the built-in prompt
     tokens: maximum of a request"""
 
     asker: Asker

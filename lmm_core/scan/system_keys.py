@@ -47,7 +47,7 @@ class State(Enum):
 
 
 def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State:
-    """Return the state of a key, by the present hash of its source text."""
+    """Return a key's state, by its source text's present hash."""
     spelled, pair = find_key(properties, key), hash_pair(properties, key)
     is_same = pair is not None and pair[0] == input_hash
     if spelled is None:

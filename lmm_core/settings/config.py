@@ -202,7 +202,6 @@ def toml_line(table: type, key: str, value: Any = MISSING) -> str:
 
 
 def _source_lines() -> list[str]:
-    """Return comments that describe the keys of a source, which have no defaults."""
     names = [f"#   {key}: {info.metadata['description']}" for key, info in section_keys("sources").items()]
     return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
 

@@ -266,7 +266,7 @@ def _read_tables(file: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _find_line(text: str, keys: Keys) -> int:
-    """Return the line of a key, or else of its table; 0 if missing."""
+    """Return a key's line, or else its table's; 0 if missing."""
     table: list[str] = []
     line_of_table = 0
     for number, line in enumerate(text.splitlines(), 1):

@@ -51,7 +51,7 @@ class Project(ConfigTables):
     quarto: Mapping[str, Any] = field(default_factory=dict)
 
     def requests(self, role: str) -> ModelOptions:
-        """Return the options of requests to the model of a role."""
+        """Return the options of requests to a role's model."""
         return {"major": self.major, "minor": self.minor, "aux": self.aux}.get(role, ModelOptions())
 
     @property

@@ -76,7 +76,7 @@ def with_quarto(project: Project, folder: Path | None = None) -> Project:
 
 
 def active_profiles() -> list[str]:
-    """Return the active profiles, as Quarto passes them to scripts."""
+    """Return the active profiles that Quarto passes to scripts."""
     return words_of(os.environ.get("QUARTO_PROFILE"))
 
 
@@ -150,7 +150,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return the value of a key if it is a mapping, else {}."""
+    """Return a key's value if it is a mapping, else {}."""
     value = settings.get(key)
     return value if isinstance(value, dict) else {}
 

@@ -283,7 +283,7 @@ def is_setting(variable: str) -> bool:
 
 
 def table_class(section: str) -> type | None:
-    """Return the class of a table, for `sources` of a single source, or None for a key without a table."""
+    """Return a table's class, for `sources` of a single source, or None for a key without a table."""
     if section == "sources":
         return ModelSource
     default = SECTIONS[section].default if section in SECTIONS else None

@@ -127,7 +127,7 @@ def _run_steps(opened: Course, chosen: Sequence[str]) -> list[StepResult]:
 
 
 def _chosen_steps(option: str | None) -> list[str]:
-    """Return the steps to run. Raise UsageError for unknown ones, or for `site` without render and leaks."""
+    """Return the steps to run. Raise UsageError for unknown ones, or `site` without render and leaks."""
     if option is None:
         return [*_STEPS]
     steps = option.replace(",", " ").split()

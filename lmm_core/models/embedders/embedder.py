@@ -86,7 +86,7 @@ class CachedEmbedder(CacheUser):
     """An embedder with a cache. All vectors are rounded to 32 bits, as they are cached.
 
     warn: called once if the cache cannot be used
-    at_once: number of concurrent groups"""
+    at_once: concurrent groups"""
 
     def __init__(
         self,

@@ -45,10 +45,7 @@ _LOCAL = "lmm-local/"  # prefix under which folders are registered with fastembe
 
 
 class ListedModel(NamedTuple):
-    """A model that can be downloaded.
-
-    size: in GB
-    present: True if it is on this machine"""
+    """A model that can be downloaded. size: in GB; present: on this machine"""
 
     name: str
     dimensions: int
@@ -114,7 +111,6 @@ def _download(model: BaseModelDescription) -> None:
 
 
 def _class_of(kind: Kind) -> Any:
-    """Return fastembed's class, with its logging turned off."""
     from loguru import logger
 
     logger.disable("fastembed")

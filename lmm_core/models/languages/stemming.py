@@ -98,7 +98,7 @@ class Stemmer:
         self.stem = WordCache(self.find_stem).__getitem__  # cached; "" for a stop word
 
     def find_stem(self, word: str) -> str:
-        """Return the stem of a word, or "" for a stop word, without the cache of `stem`."""
+        """Return a word's stem, uncached; "" for a stop word."""
         folded = fold(word)
         if folded in self._left_out:
             return ""
@@ -111,7 +111,7 @@ class Stemmer:
         return self._stem(folded)
 
     def stems(self, text: str) -> list[str]:
-        """Return the stems of a text in order, without stop words."""
+        """Return a text's stems in order, without stop words."""
         return [stem for stem in map(self.stem, find_words(text)) if stem]
 
 

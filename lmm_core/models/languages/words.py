@@ -97,6 +97,7 @@ def _without_typeset(text: str) -> str:
 
 
 def _without_contractions(text: str) -> str:
+    """Remove matches of `_CONTRACTION`, searched only at apostrophes for speed."""
     parts, at = [], 0
     for mark in (_APOSTROPHE if text.isascii() else _TYPESET_APOSTROPHE).finditer(text):
         contraction = _CONTRACTION.match(text, max(at, mark.start() - 1)) or _CONTRACTION.match(text, mark.start())

@@ -185,6 +185,7 @@ class OpenAIChat:
         return await self._complete(request, show)
 
     def _needs_room(self, completion: Any, request: Request) -> bool:
+        """Return True if thoughts used up the tokens, and more could help."""
         return not request.options.max_tokens and not self._parameters.thinks and _thought_in(completion)
 
     def _body(self, request: Request, *, with_schema: bool, limited: bool) -> dict[str, Any]:

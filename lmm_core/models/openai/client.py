@@ -260,6 +260,7 @@ def message_data(message: ChatMessage) -> dict[str, Any]:
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
+    """Return the stream errors of the client and httpx (httpx2 since its version 3)."""
     from openai import APIConnectionError
 
     return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))

@@ -40,8 +40,8 @@ class Leak:
 class Findings:
     """Leaks, and the numbers of `parts` and `files` searched.
 
-    passed_over: number of parts too short or also published
-    unsearched: number of unsupported files by type (`PDF`)
+    passed_over: parts too short or also published
+    unsearched: unsupported files by type (`PDF`)
     solutions: places of published parts that look like some"""
 
     leaks: list[Leak] = field(default_factory=list)

@@ -35,7 +35,7 @@ class SectionOverview:
 
 @dataclass(slots=True)
 class Overview:
-    """An overview of a document. missing: keys that its header lacks"""
+    """A document's overview. missing: keys that its header lacks"""
 
     title: str
     docid: str

@@ -114,7 +114,7 @@ class Removal:
         return changes
 
     def _signed_by(self, node: Node) -> list[Node]:
-        """Return the parts whose annotator a node names; for the header, all unsigned ones."""
+        """Return the parts whose annotator a node names: its own, and for the header all unsigned ones."""
         if not isinstance(node, HeaderNode):
             return [node]
         return [part for part in self._nodes if part is node or not part.properties.get(MAKER)]

@@ -103,7 +103,7 @@ class SectionTexts:
         return text[heading.end() : text.rfind("\n") + 1].strip("\r\n") if heading else ""
 
     def section(self, node: Node) -> AnnotatorSection:
-        """Return a section for an annotator."""
+        """Return a section for an annotator. The stand-in reads its `lead` alone."""
         texts, summaries = self._content(node)
         language, types = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
         titles = [*titles_path(node), *filter(None, [div_title(node)])]

@@ -156,7 +156,7 @@ class CheckedText:
         return regions | ({comment: len(self.lines)} if comment >= 0 else {})
 
     def number(self, pos: int) -> int:
-        """Return the line of a position in `padded`."""
+        """Return a position's line in `padded`."""
         return self.padded.count("\n", 0, pos + 1) - 1
 
     def above(self, at: int) -> str:
@@ -195,7 +195,7 @@ class CheckedText:
 
 
 def column(line: str) -> int:
-    """Return the indentation of a line, in columns."""
+    """Return a line's indentation, in columns."""
     line = line.expandtabs(4)
     return len(line) - len(line.lstrip(" "))
 

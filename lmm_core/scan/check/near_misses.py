@@ -180,7 +180,6 @@ class _NearMissFinder:
             yield "near-miss", f"unknown type {type_name!r}: did you mean {suggestion!r}?"
 
     def _report_unused_type(self, name: str) -> Iterator[tuple[str, str]]:
-        """Yield a finding, once, for a type that does not make a div RAG-only."""
         if name not in self.reported:
             self.reported.add(name)
             yield (
@@ -235,7 +234,7 @@ def _is_text(value: Any) -> bool:
 
 
 def line_of(key: str, source: str) -> int:
-    """Return the line of a key in its block, from 0."""
+    """Return a key's line in its block, from 0."""
     match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
     return source.count("\n", 0, match.start()) - count_lead(source) if match else 0
 

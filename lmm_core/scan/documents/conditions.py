@@ -50,6 +50,7 @@ class PageConditions:
         return "".join(pieces)
 
     def _hides_div(self, part: Part) -> bool | None:
+        """Return None for a metadata div, which is read later."""
         return None if part.metadata is not None else self.hides(part.attributes)
 
     def hides(self, attributes: Attributes) -> bool:

@@ -156,6 +156,7 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
 
 
 def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> MarkdownFile:
+    """Return the current file; if unreadable, keep all answers and raise."""
     try:
         return read_markdown(file.path)
     except (OSError, MarkdownError):

@@ -143,7 +143,7 @@ def _form_of(output: Path | None) -> str:
 
 
 def _name(paths: tuple[Path, ...], project: Project) -> str:
-    """Return a name for the output, from the only path or the project. A foreign title could contain a path."""
+    """Return the output's name, from the only path or the project: a title by somebody else could contain a path."""
     if len(paths) != 1:
         return project.root.name or "cards"
     path = paths[0].resolve()
