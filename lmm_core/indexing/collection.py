@@ -209,7 +209,7 @@ def describe_age(seconds: float) -> str:
     return counted(max(int(seconds), 0), "second")
 
 
-# Missing collections, and those of earlier versions
+# Missing collections, and earlier versions
 
 NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
 
@@ -217,7 +217,7 @@ NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
 async def make_collections(
     store: VectorStore, name: str, encoders: Mapping[str, Encoder], records: Sequence[FileRecord], anew: bool
 ) -> None:
-    """Create the missing collections, or, with `anew`, all. name: owns the records. Raise StoreError and ModelError.
+    """Create the missing collections, or, with `anew`, all. name: the one with records. Raise StoreError, ModelError.
 
     The embedding model is tried before old collections are removed."""
     if anew:

@@ -85,7 +85,7 @@ class Counts:
 class Changes:
     """The changes of some documents.
 
-    moved: chunks with only another payload; gone: ids of points to remove; unchanged: number of other chunks"""
+    moved: chunks whose payload alone changes; gone: ids of points to remove; unchanged: number of other chunks"""
 
     new: list[Chunk]
     moved: list[Chunk]

@@ -237,7 +237,7 @@ class Refresh:
         return not self.anew
 
     def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
-        """Return unnamed files to index: begun by an earlier run, or all in a rebuild."""
+        """Return files to index besides the named ones: begun by an earlier run, or all in a rebuild."""
         self._named = {self._source_of(path): path for path in paths}
         root = self.project.root
         begun = sorted(

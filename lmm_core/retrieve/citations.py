@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 NO_ANSWER = "NO_ANSWER"  # with which a model begins if the sources do not answer
 _HELD = 600  # characters held back at most, until a bracket, code span or formula is closed
 _AT_ONCE = 4_000  # characters processed at once
-_SPECIAL = re.compile(r"( ?)(!?\[|<|`+|\\[$(\[]|\${1,2}|https?:|www\.)", re.I)  # a blank goes with what is dropped
+_SPECIAL = re.compile(r"( ?)(!?\[|<|`+|\\[$(\[]|\${1,2}|https?:|www\.)", re.I)  # a blank goes with a dropped part
 _BEGIN = r"!|\\|https?|htt?|h|www?|w"
 _BEGUN = re.compile(rf"(?: (?:{_BEGIN})?|{_BEGIN})\Z", re.I)  # may become special, or be dropped with it
 _LINK = re.compile(

@@ -229,7 +229,7 @@ def sources_data(sources: Sequence[CitedSource], type: str) -> dict[str, Any]:
 
 
 def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
-    """Return a hit for a reader, without its text if that has a type but the requested one: it may be a solution."""
+    """Return a hit for a reader, without its text if its type was not requested: it may be a solution."""
     open_text = not hit.types or type in hit.types
     page = {"page": hit.page} if hit.page else {}
     return {**_place(hit.titles, hit), **page, "types": hit.types, "text": _cut(hit.text) if open_text else ""}

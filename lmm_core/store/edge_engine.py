@@ -1,4 +1,4 @@
-"""Translate our collections, points, searches and errors to and from those of Qdrant Edge."""
+"""Translate collections, points, searches and errors between us and Qdrant Edge."""
 
 from __future__ import annotations
 

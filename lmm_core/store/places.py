@@ -52,7 +52,8 @@ class RemoteSource:
     def key(self) -> str:
         """Return the key, or "".
 
-        Raise StoreError if it would be sent unencrypted, or to a server of a `config.toml`, which may be cloned."""
+        Raise StoreError if it would be sent unencrypted, or to a server named only by a `config.toml`, which may come
+        with a cloned folder."""
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if key and urlsplit(self.url).scheme != "https" and not _is_near(self.url):
             raise StoreError(

@@ -79,7 +79,8 @@ def judge(
 def measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
     """Return the shares of questions (0 to 1) by name.
 
-    hit@1 to hit@10: section among the first hits; shown: section in the model's context; refused: without a model"""
+    hit@1 to hit@10: section among the first hits; shown: section in the model's context
+    refused: not answered without a model"""
     ranks = [outcome.rank or DEPTH + 1 for outcome in outcomes]
     counts = {
         **{f"hit@{k}": sum(rank <= k for rank in ranks) for k in (1, 3, 5, 10)},

@@ -76,7 +76,7 @@ def main_section(section: Section) -> Section:
 
 
 def reading_minutes(passages: Sequence[Passage]) -> float:
-    """Return reading time. Each Chinese or Japanese character counts as a word."""
+    """Return the reading time in minutes. Each Chinese or Japanese character counts as a word."""
     return sum(len(_WORD.findall(passage.text)) for passage in passages) / WORDS_A_MINUTE
 
 

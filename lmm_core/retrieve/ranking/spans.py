@@ -106,7 +106,7 @@ def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
 
 
 def spread_spans(spans: Iterable[Span]) -> dict[str, Span]:
-    """Return `best_spans`, the first `SPREAD` far from each other."""
+    """Return `best_spans` with the first `SPREAD` far from each other; passages near these come later."""
     best, first = best_spans(spans), dict[str, Span]()
     for ident, span in best.items():
         if len(first) < SPREAD and not any(_are_near(span.passage, other.passage) for other in first.values()):

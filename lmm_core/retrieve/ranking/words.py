@@ -70,7 +70,7 @@ def _asks(word: str) -> bool:
 
 
 def other_words(question: str, language: str) -> list[str]:
-    """Return the words that `asked_words` omits, and titles may contain ("When not to use it")."""
+    """Return the words that `asked_words` omits, which titles may contain ("When not to use it")."""
     asked = asked_words(question, language)
     return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in asked]
 

@@ -29,7 +29,7 @@ Outcome = Literal["answered", "partly", "refused", "off_topic", "broken", "stopp
 
 @dataclass(frozen=True, slots=True)
 class RecordedSource:
-    """A section found for a question. section: `file#anchor`; titles: heading path; rank: from 1."""
+    """A section found for a question. section: `file#anchor`; titles: heading path; rank: of its best passage."""
 
     section: str
     titles: tuple[str, ...]
