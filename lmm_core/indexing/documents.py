@@ -226,7 +226,7 @@ def encode_document(
 
 
 def find_docid(file: MarkdownFile, project: Project) -> str | None:
-    """Return the document id of a file, or None if its header is invalid. Only the header is parsed."""
+    """Return the document id of a file, or None if its header is invalid."""
     header = MarkdownDocument(file).header
     try:
         split_options(for_document(project, header).split, header.get("split"))

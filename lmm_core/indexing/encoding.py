@@ -204,9 +204,7 @@ def version_of(identity: Mapping[str, Any]) -> int:
 
 
 def describe_differences(stored: Mapping[str, Any], current: Mapping[str, Any]) -> str:
-    """Return the choices (encoding, models) in which a collection differs, "" for none.
-
-    Ignores earlier names of sparse vectors, and a missing encoding."""
+    """Return the choices (encoding, models) in which a collection differs, "" for none."""
     ignored = {"version", "sparse"} if version_of(stored) < VERSION else {"version"}
     ignored |= set() if stored.get("encoding") else {"encoding"}
     differing = [key for key, value in current.items() if key not in ignored and stored.get(key) != value]

@@ -113,7 +113,7 @@ def _number(word: str) -> float:
 
 
 EXERCISE_MINUTES = 10  # for an exercise and its solution; an estimate
-NEAR = 0.3  # share of the best score from which a section matches a topic
+NEAR = 0.3  # share of the best score for a match
 PAGE = 40  # lines
 NAMED = 12  # sections named as left out
 _ABOUT = re.compile(

@@ -12,7 +12,6 @@ from string import Template
 from typing import get_args
 
 from ...files.outputs import GENERATOR
-from ...indexing.passages import Section
 from ...logging import counted, printable
 from ...retrieve.library import Library
 from ...retrieve.search import Retriever
@@ -89,7 +88,8 @@ async def make_overview(
     for section in (await library.material()).walk():
         address = section.address
         if section.passages and address not in shown:
-            shown[address] = ShownSection(address, _title(section), section.place, cited[address])
+            title = " › ".join(section.titles[-2:]) or section.source
+            shown[address] = ShownSection(address, title, section.place, cited[address])
     days, outcomes = [turn.hour[:10] for turn in turns], Counter(turn.outcome for turn in turns)
     return AskedOverview(
         title=course_title(root),
@@ -108,10 +108,6 @@ async def make_overview(
             Comment(quoted_line(turn.comment, LONGEST), turn.thumb) for turn in reversed(turns) if turn.comment.strip()
         ),
     )
-
-
-def _title(section: Section) -> str:
-    return " › ".join(section.titles[-2:]) or section.source
 
 
 def _count_conversations(turns: Sequence[RecordedTurn]) -> int:
