@@ -147,7 +147,7 @@ def _report_refused(document: FilterDocument) -> None:
 
 
 def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Source | None) -> FilterOptions:
-    """Return the options with those of the Quarto project, for which Quarto passes the header's `lmm:`.
+    """Return the options with the Quarto project's, for which Quarto passes the header's `lmm:`.
 
     A document may add classes, but no types to keep. Raise FilterError for unreadable settings.
     """

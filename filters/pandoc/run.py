@@ -122,7 +122,7 @@ class PandocRun:
         return paths
 
     def given(self, names: Set[str]) -> list[str]:
-        """Return those of some options that are given, for messages."""
+        """Return which of some options are given, for messages."""
         options = [f"--{name}" for name, _ in self.options if name in names]
         return options + [f"{key} (defaults)" for settings in self.defaults for key in settings if key in names]
 
@@ -234,7 +234,7 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
 
 
 def unknown_run() -> PandocRun:
-    """Return a run of which nothing is known: it reads markdown and writes to standard output."""
+    """Return an unknown run: it reads markdown and writes to standard output."""
     return PandocRun("pandoc", Path.cwd())
 
 

@@ -48,7 +48,7 @@ class Ignored:
     extra: Rules = _NO_RULES
 
     def below(self, folder: str, rel: str) -> Ignored:
-        """Return the rules for the subfolder at `rel` from the root, with those of its .gitignore. Raise OSError."""
+        """Return the rules for the subfolder at `rel` from the root, including its .gitignore. Raise OSError."""
         lines = rules_of(folder)
         return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
 

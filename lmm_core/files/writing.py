@@ -86,7 +86,7 @@ def _create_beside(target: Path) -> tuple[int, str]:
 def copy_owner(target: Path, name: str | Path) -> None:
     """Copy owner and group, as far as the system allows.
 
-    Call it before copying permissions, some of which a change of owner clears."""
+    Call it before copying permissions: a change of owner clears some."""
     if sys.platform == "win32":
         return
     with suppress(OSError):

@@ -34,7 +34,7 @@ _IDENTIFIER = re.compile(r"lmm-(old|new|end)-([0-9a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A proposed edit; `line` is that of `old` in the block, from 0."""
+    """A proposed edit; `old` begins on this `line` of the block, from 0."""
 
     ident: str
     old: str | None

@@ -192,7 +192,7 @@ def _item_width(match: re.Match[str]) -> int:
 
 
 def _inner_width(line: str, width: int) -> int:
-    """Return the text column of a nested list item, or 0. width: that of the previous line"""
+    """Return the text column of a nested list item, or 0. width: the previous line's"""
     if width and len(line) - len(line.lstrip(" ")) >= width:
         return width
     match = _ITEM.match(line)

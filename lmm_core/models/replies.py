@@ -50,7 +50,7 @@ def unwrap(text: str, request: str = "", whole: bool = True) -> str:
     """Return a reply without thoughts and marks; "" if the model only thinks.
 
     request: its tags and marks may be the reply's subject
-    whole: False for a partial reply, whose end may become a tag or a mark"""
+    whole: False for a partial reply, without an end that may become a tag or a mark"""
     if not whole and not text.strip():
         return ""
     reply = _without_later_thoughts(_without_beginning(text, request, whole), request, whole)

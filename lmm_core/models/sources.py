@@ -72,7 +72,7 @@ class ModelSource:
 
     @property
     def needs_key(self) -> bool:
-        """Return True if a key is required: never for servers that are local, also by default."""
+        """Return True if a key is required: never for local servers, nor for sources that are local by default."""
         own = SOURCES.get(self.name)
         return bool(self.key_variable) and not self.local and not (own and own.local)
 

@@ -68,7 +68,7 @@ def _models(environment: dict[str, str], layers: Layers, source_names: set[str])
     """Yield each role's key, model name and variables.
 
     `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without source names a known one
-    itself, or takes that of the role above, so that no role uses another provider by chance; the major and the
+    itself, or takes the source of the role above, so that no role uses another provider by chance; the major and the
     embedding model default to OpenAI."""
     above = ""
     for role, keys in MODEL_KEYS.items():

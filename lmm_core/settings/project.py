@@ -83,7 +83,7 @@ def project_finder() -> Callable[[Path], Project]:
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:
-    """Return a configuration's project, or that of the working folder. Raise ConfigError."""
+    """Return a configuration's project, or the working folder's. Raise ConfigError."""
     if isinstance(config, Project):
         return config
     if config is None:

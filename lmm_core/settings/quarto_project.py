@@ -36,7 +36,7 @@ def project_file(folder: Path) -> Path | None:
 def read_project(folder: Path) -> dict[str, Any]:
     """Return a Quarto project's settings, or {} without a `_quarto.yml`. Raise QuartoError.
 
-    `_quarto.yml` is merged with the files that it names, those of the active profiles, and `_quarto.yml.local`."""
+    `_quarto.yml` is merged with the files that it names, the active profiles' files, and `_quarto.yml.local`."""
     file = project_file(folder)
     if file is None:
         return {}

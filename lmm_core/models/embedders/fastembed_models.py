@@ -192,7 +192,7 @@ def load_model(files: ModelFiles, kind: Kind) -> Any:
 
 
 def _pooling(folder: Path) -> PoolingType:
-    """Return a model's way of pooling, declared as by sentence-transformers."""
+    """Return a model's way of pooling, which sentence-transformers declares."""
     from fastembed.common.model_description import PoolingType
 
     config = read_json(folder / "1_Pooling" / "config.json")

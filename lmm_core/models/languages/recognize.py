@@ -40,7 +40,7 @@ def recognize_language(text: str) -> str:
 
 
 def main_language(languages: Iterable[str]) -> str:
-    """Return the most frequent language of documents ("" if unclear), by default English."""
+    """Return the most frequent of documents' languages ("" for unclear ones), by default English."""
     counts = Counter(filter(None, languages))
     return max(counts, key=lambda code: counts[code], default="en")
 

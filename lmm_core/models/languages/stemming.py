@@ -63,7 +63,9 @@ def language_name(code: str) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return a language's stop words, or an empty set if it has no list. Raise ModelError if a list is unreadable."""
+    """Return a language's stop words, or an empty set if it has no list.
+
+    Raise ModelError if a list is unreadable: searching without it would give other results."""
     code = language_code(language)
     if code not in WITH_STOP_WORDS:
         return frozenset()

@@ -197,7 +197,7 @@ class OpenAIChat:
         return body | ({"tools": request.tools} if request.tools else {})
 
     def _read(self, completion: Any, request: Request) -> Reply:
-        """Return the reply in a completion, of which servers may omit any part. Useless replies count tokens, too."""
+        """Return the reply in a completion, whose parts servers may omit. Useless replies count tokens, too."""
         choice = first_item(value_at(completion, "choices"))
         message = value_at(choice, "message")
         if message is None:

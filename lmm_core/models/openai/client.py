@@ -153,7 +153,7 @@ def without_key(text: str, key: str) -> str:
     return line if len(line) <= 300 else line[:299] + "…"
 
 
-# The protocol's JSON, of which servers omit various parts
+# The protocol's JSON; servers omit various parts
 
 
 # Plain `post`: `chat.completions` validates in full, a third of a call's processor time

@@ -1,4 +1,4 @@
-"""List the sections of a document, and what is missing from their annotations."""
+"""List the sections of a document, and their missing annotations."""
 
 from __future__ import annotations
 

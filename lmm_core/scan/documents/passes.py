@@ -54,7 +54,7 @@ def markdown_rag(
 ) -> list[Block] | None:
     """Complete the header of a file, and annotate its sections (see `scan_rag`).
 
-    opts, annotator: by default those of the header and of the configuration
+    opts, annotator: by default from header and configuration
     save: see `markdown_scan`
     refresh: also replace what a model wrote before
     Return the blocks, or None if an error was reported. Raise ConfigError.
@@ -81,7 +81,7 @@ class RagPlan:
 class RagWork:
     """The work of `markdown_rag`.
 
-    opts: by default those of the header and of the configuration
+    opts: by default from header and configuration
     changes: values of single options, by name, which replace those in `opts`
     asks: False to write placeholders instead, which shows whether a file would change
     """
