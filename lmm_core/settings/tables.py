@@ -40,7 +40,6 @@ _PAGE = matching(
     r"https?://[!-~]+|(?!.*\.\.)[\w.][\w./ -]*(?:#[\w.-]+)?",
     "an address (https://example.org/privacy) or a page of the site (privacy.html)",
 )
-_Page = Annotated[str, _PAGE]
 _COLOR = matching("#[0-9A-Fa-f]{6}|[a-z]+", 'a colour like "#7a1f5c" or "teal"')
 _Hosts = tuple[Annotated[str, matching(HOST, "a name without scheme, port and path")], ...]
 _ORIGIN = matching(
