@@ -93,7 +93,7 @@ def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]
 
 
 def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """Return the documents of Quarto's output files, or all if these combine several. Raise QuartoError."""
+    """Return the documents of Quarto's output files, or all if these combine several (a PDF). Raise QuartoError."""
     output = output_dir(environment, project_dir)
     documents: list[Path] = []
     for name in listed_files(environment, "OUTPUT", project_dir):

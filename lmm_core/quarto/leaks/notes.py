@@ -31,7 +31,7 @@ class PublishedTexts:
     @cached_property
     def _rendered(self) -> Stream:
         texts = self.texts
-        if any("<!--" in text for text in texts):  # Quarto keeps comments, `lmm course` does not
+        if any("<!--" in text for text in texts):  # kept in the page by Quarto, not by `lmm course`
             texts = [*texts, *map(without_comments, texts)]
         return Stream([word for text in texts for word in markdown_words(text)])
 
