@@ -25,7 +25,6 @@ from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
 from ..settings.tables import CONFIG_NAME, IN_COURSE
 from .publish import Workshop
-from .text import count_cells
 
 CLEANED = ("website", "book", "manuscript")  # project types whose output Quarto deletes before rendering
 OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # by Quarto project type, default _site
@@ -155,9 +154,15 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
     if not course.use_quarto or not project_file(course.folder):
         return []
-    count = sum(count_cells(page.file) for page in pages)
+    count = _count_cells(pages)
     advice = "Install it (pip install quarto-cli), or show the code without results: lmm course --no-quarto"
     return [f"Quarto is not installed, so {counted(count, 'cell')} would not be run. {advice}"] if count else []
+
+
+def _count_cells(pages: Sequence[Page]) -> int:
+    from .text import count_cells  # with all that indexes: not for the other steps
+
+    return sum(count_cells(page.file) for page in pages)
 
 
 def annotate(course: Course) -> str:
@@ -183,7 +188,7 @@ def render(course: Course) -> str:
     with course.progress as progress:
         count = write_site(pages, course.folder, course.workshop.site, course.settings, course.logger, progress)
     without = " (navigation, theme and formats of _quarto.yml need Quarto)" if course.settings else ""
-    cells = sum(count_cells(page.file) for page in pages)
+    cells = _count_cells(pages)
     results = f"; {counted(cells, 'code cell')} shown without results" if cells else ""
     return f"{counted(count, 'page')}, by pandoc{without}{results}"
 
