@@ -93,7 +93,7 @@ def test_a_server_that_keeps_no_metadata_is_too_old(failing, monkeypatch):
     serve = failing.serve
     monkeypatch.setattr(failing, "serve", forget)
     store = opened(failing)
-    with pytest.raises(StoreError, match=r"keeps no metadata .*version 1\.16 or later"):
+    with pytest.raises(StoreError, match=r"does not store metadata .*1\.16 or later"):
         store.create("other", SPEC, {"embedding": "é"}, INDEXES)
     assert store.collections() == ["notes"]
 
