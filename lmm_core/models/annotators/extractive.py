@@ -79,7 +79,7 @@ def extract(section: AnnotatorSection) -> Annotation:
     terms = list(_terms(own, opening, sentences, title, section.types))
     asks = _asks(title)
     language = (language_code(section.language) or recognize_language(own)) if terms or asks else ""
-    questions = [title] if asks and _names_subject(title, [*section.titles[:-1], own], language) else []
+    questions = [title] if asks and _names_subject(title, language) else []
     terms = [term for term in terms if naming_words(term, language) and not (questions and _is_in(term, title))]
     question = _QUESTIONS.get(language, "")
     questions += [question.format(term) for term in dict.fromkeys(terms) if question]
@@ -101,17 +101,13 @@ def _asks(title: str) -> bool:
     return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
 
 
-def _names_subject(title: str, context: Sequence[str], language: str) -> bool:
-    """Return True if a title's question has a subject ("What comes next?" has none).
-
-    A subject is a word that is not frequent, and is capitalised, of a script without capitals, or in the context
-    (the titles above, and the text)."""
+def _names_subject(title: str, language: str) -> bool:
+    """Return True if a title's question has a word that may name a subject ("Was ist hier los?" has none)."""
     naming = naming_words(title, language)
-    inside = title[len(title.split()[0]) :] if title[:1].isupper() else title  # any first word is capitalised
-    capitalised = {word.lower() for word in _LETTERS.findall(inside) if not word[0].islower()}
-    named = set(map(_beginning, naming))
-    has_name = any(word in capitalised or (word.isalpha() and word == word.upper()) for word in naming)
-    return has_name or any(not named.isdisjoint(map(_beginning, find_words(text))) for text in context)
+    if language != "de":
+        return bool(naming)
+    nouns = {word.lower() for word in _LETTERS.findall(title.partition(" ")[2]) if not word[0].islower()}
+    return not nouns.isdisjoint(naming)
 
 
 def _terms(text: str, opening: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
