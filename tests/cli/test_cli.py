@@ -94,10 +94,13 @@ def test_knit_writes_to_standard_output_or_a_folder_but_no_file_with_a_slip():
     done = run("lmm knit book -o out")
     assert done.returncode == 1
     assert "book/part/b.md:5: near-miss unknown class 'exercises': did you mean 'exercise'?\n" in said(done)
-    assert "correct this first. Or, if a word is right as it is, name it" in said(done)
+    advice = "The notes were not written: correct this first. Or, if a word is right as it is, name it"
+    assert advice in said(done)
     assert text("out/a.md") == NOTES and not os.path.exists("out/part/b.md")
     write("book/config.toml", '[knit]\nallowed_words = ["exercises"]\n')
     assert run("lmm knit book -o out").returncode == 0 and "exercises" in text("out/part/b.md")
+    write("boxes.md", "# Boxes\n\n```{exercise}\nText.\n```\n")
+    assert advice in said(run("lmm knit boxes.md"))
 
 
 def test_what_the_notes_leave_out_is_not_written_among_the_pages_of_a_course():

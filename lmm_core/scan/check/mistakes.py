@@ -68,8 +68,8 @@ def refuse_mistakes(blocks: Sequence[Block], rules: KnitRules, logger: LoggerBas
     findings = _without_duplicates(findings)
     report_findings(findings, logger, "error")
     if findings:
-        is_near = any(finding.code == "near-miss" for finding in findings)
-        raise MarkdownError("Nothing was written: correct this first." + (f" Or, {MEANT}." if is_near else ""))
+        is_word = any(finding.code in ("near-miss", "type-elsewhere") for finding in findings)
+        raise MarkdownError("The notes were not written: correct this first." + (f" Or, {MEANT}." if is_word else ""))
 
 
 PUBLISHED_CODE = (
