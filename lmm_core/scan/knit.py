@@ -242,7 +242,7 @@ def without_orphaned_notes(blocks: Sequence[Block], left_out_text: str, text: st
     return [replace(block, source=text) for block, text in zip(blocks, texts, strict=True)]
 
 
-_DEFINED_NOTE = r"(?m)^[ ]{0,3}\[(\^[^\]\s]+)\]:"
+_DEFINED_NOTE = r"(?m)^[ \t>]*\[(\^[^\]\s]+)\]:"
 
 
 def _note_references(text: str) -> set[str]:

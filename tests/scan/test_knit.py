@@ -178,6 +178,7 @@ def test_a_footnote_before_a_colon_is_referred_to():
     note = "[^s]: The answer.\n"
     assert "answer" in knitted(f"This[^s]: is so.\n\n{exercise}{note}")
     assert "answer" not in knitted(f"This is so.\n\n{exercise}{note}")
+    assert "answer" not in knitted(f"This is so.\n\n{exercise}{note}\n> [^s]: Defined again.\n")
 
 
 def test_code_that_looks_like_a_footnote_stays():
