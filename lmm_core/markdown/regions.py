@@ -31,8 +31,8 @@ CONTAINERS = frozenset(
 _HTML_LINE = re.compile(rf"^(?:{_PREFIX}<[^\n]*|[^\n]*</[A-Za-z]+>[ \t]*\r?$)", re.M)  # also an end behind words
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
-_TICKS = re.compile("`+")
-_TICKS_OR_COMMENT = re.compile("`+|<!--")
+_TICKS = re.compile("`+|~~~+")
+_TICKS_OR_COMMENT = re.compile("`+|~~~+|<!--")
 _CODE = re.compile(r"[ ]{4}|[ ]{0,3}\t")  # the indent of code outside of list items
 
 DIV_OPEN = re.compile(
@@ -71,11 +71,11 @@ def without_code(text: str) -> str:
 
 def _code_ends(text: str) -> dict[int, int]:
     ends: dict[int, int] = {}
-    closing: dict[int, int] = {}  # end of the next run, by length
+    closing: dict[str, int] = {}  # end of the next run
     for ticks in reversed([*_TICKS.finditer(text)]):
-        if len(ticks[0]) in closing:
-            ends[ticks.start()] = closing[len(ticks[0])]
-        closing[len(ticks[0])] = ticks.end()
+        if ticks[0] in closing:
+            ends[ticks.start()] = closing[ticks[0]]
+        closing[ticks[0]] = ticks.end()
     return ends
 
 

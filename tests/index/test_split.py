@@ -184,6 +184,9 @@ def test_comments_are_in_no_chunk_unless_they_are_code():
     text = "One.\n\n<!-- *Hidden*\n\nwords. -->\nTwo <!-- `a --> and `<!-- code -->`.\n"
     (chunk,) = chunks(text)
     assert chunk.content.split() == ["One.", "Two", "and", "`<!--", "code", "-->`."] and chunk.line_end == 6
+    for fence in ("```", "~~~~"):
+        code = f"{fence} html\n<!-- code -->\n{fence}"
+        assert [chunk.content for chunk in chunks(f"{code}\n")] == [code]
 
 
 # Documents
