@@ -155,7 +155,7 @@ def test_killed_at_each_step_of_applying(journal):
     for step in every_step(lambda: journal.apply(changes(), "P.md"), lambda: put(BEFORE)):
         if states() == [".open"] and step % 2:
             put({"src/b.py": b"mine\n"})  # by hand: then nothing is made, and it stays
-            assert "src/b.py changed meanwhile" in journal.recover()
+            assert "src/b.py: changed meanwhile" in journal.recover()
             assert contents() == BEFORE | {"src/b.py": b"mine\n"}, step
         else:
             journal.recover()
