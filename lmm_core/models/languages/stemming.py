@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ...errors import ModelError
@@ -85,6 +85,8 @@ def further_stop_words(language: str) -> frozenset[str]:
 
 WITH_STOP_WORDS = tuple(code for code in LANGUAGES if code not in ("ar", "el", "ro", "ta", "tr"))
 
+CACHED_TEXTS = 8192  # a server searches the same texts again: about 5 MB
+
 
 class Stemmer:
     """The stemmer of a language. Without a Snowball stemmer, words are only folded (see `fold`)."""
@@ -98,6 +100,7 @@ class Stemmer:
             self._stem = SnowballStemmer(LANGUAGES[self.language]).stem_word
         self._left_out = frozenset(map(fold, stop_words(self.language)))
         self.stem = WordCache(self.find_stem).__getitem__  # cached; "" for a stop word
+        self.stems = lru_cache(CACHED_TEXTS)(self._find_stems)  # of a text in order, without stop words
 
     def find_stem(self, word: str) -> str:
         """Return a word's stem, uncached; "" for a stop word."""
@@ -112,9 +115,8 @@ class Stemmer:
             folded = re.sub(pattern, other, folded)
         return self._stem(folded)
 
-    def stems(self, text: str) -> list[str]:
-        """Return a text's stems in order, without stop words."""
-        return [stem for stem in map(self.stem, find_words(text)) if stem]
+    def _find_stems(self, text: str) -> tuple[str, ...]:
+        return tuple(stem for stem in map(self.stem, find_words(text)) if stem)
 
 
 class Stemmers:

@@ -6,10 +6,11 @@ In a passage of 200 tokens often one or two sentences answer a question. Spans a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from ...indexing.cutting.pieces import add_frame, cut_text
+from ...indexing.cutting.pieces import Piece, add_frame, cut_text
 from ...indexing.cutting.units import NO_FRAME, ChunkLimits, Frame
 from ...indexing.passages import Passage
 from ...markdown.blocks import trim_blank_lines
@@ -71,12 +72,15 @@ def whole_span(passage: Passage) -> Span:
 
 def cut_spans(passage: Passage) -> tuple[Span, ...]:
     """Return the spans that make up a passage, in order."""
-    text = passage.text
+    pieces = _cut(passage.text)
+    return tuple(Span(passage, piece.start, piece.end, piece.frame) for piece in pieces) or (whole_span(passage),)
+
+
+@lru_cache(4096)  # a server cuts the same texts again
+def _cut(text: str) -> Sequence[Piece]:
+    """Return the pieces of a text, or none if it is short enough as a whole."""
     count = _bytes_unpadded if _PADDING.search(text) else len if text.isascii() else _bytes
-    if count(text) <= MOST:
-        return (whole_span(passage),)
-    pieces = cut_text(text, [0], ChunkLimits(SIZE, MOST, count))
-    return tuple(Span(passage, piece.start, piece.end, piece.frame) for piece in pieces)
+    return () if count(text) <= MOST else cut_text(text, [0], ChunkLimits(SIZE, MOST, count))
 
 
 def _bytes(text: str) -> int:
