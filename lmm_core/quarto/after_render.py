@@ -123,7 +123,7 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
         return
     pages = [*site_pages(project_dir, output)]
     rows = write_box(output, pages, load_quarto_project(project_dir), ask, logger, more)
-    logger.info(f"ask box: {counted(len(rows.sections), 'section')} of {counted(len(rows.documents), 'document')}")
+    logger.info(f"search box: {counted(len(rows.sections), 'section')} of {counted(len(rows.documents), 'document')}")
 
 
 def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
