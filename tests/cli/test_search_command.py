@@ -127,6 +127,7 @@ def test_what_cannot_be_searched_or_is_not_found_is_told_in_a_sentence(notes):
     assert lmm("search zzzz") == ("", "nothing found for 'zzzz'\n")
     for told in (lmm("search '*exrcise* variance'"), lmm("ask '*exrcise* variance'")):
         assert "no material of the type 'exrcise'; types of material in the collection: exercise" in told[1]
+    assert "no material" not in lmm("search '*really* variance'")[1]
     assert lmm("search --type exercize variance", status=1)[1] == (
         "Error: there is no material of the type 'exercize'; types of material in the collection: exercise, summary\n"
     )

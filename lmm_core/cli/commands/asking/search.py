@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 
 import click
 
@@ -10,6 +11,7 @@ from ....files.walk import shorten
 from ....indexing.collection import afind_documents, chunks_for, unknown_keywords
 from ....indexing.passages import Material, page_in
 from ....logging import one_line, say
+from ....markdown.visibility import KnitRules
 from ....retrieve.library import Library
 from ....retrieve.plain_text import in_unicode, labels_in, plain_text, titles_path
 from ....retrieve.search import PASSAGE, UnknownType, search_points
@@ -58,10 +60,11 @@ def search(words: tuple[str, ...], limit: int | None, type: str, under: str, gro
 
 
 async def warn_of_types(library: Library, query: str) -> None:
-    """Warn of type keywords (`*exrcise*`) that are searched for as words, since there is no such type."""
+    """Warn of misspelled or missing types (`*exrcise*`), which are searched for as words."""
     statistics = (await library.words()).statistics
     for word in unknown_keywords(query, statistics.types):
-        warn(f"{UnknownType(word, statistics)}; *{word}* is searched for as a word")
+        if get_close_matches(word.lower(), [*statistics.types, *KnitRules().div_types]):  # else it may be emphasis
+            warn(f"{UnknownType(word, statistics)}; *{word}* is searched for as a word")
 
 
 def _print_point(point: ScoredPoint, project: Project, words: Mapping[str, str], links: Collection[str]) -> None:
