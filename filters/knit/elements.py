@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 import panflute as pf
 
+from lmm_core.errors import FilterError
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.regions import CONTAINERS
@@ -100,7 +101,10 @@ def _tags(element: pf.Element) -> list[tuple[str, str]]:
 
 
 def _block_of(element: pf.Element) -> Block:
-    if (metadata := metadata_of(element)) is not None:
+    metadata = metadata_of(element)
+    if isinstance(metadata, ErrorBlock):  # it may say that a part is left out
+        raise FilterError(f"A metadata block cannot be read: {metadata.message}")
+    if metadata is not None:
         return metadata
     return HeadingBlock("", 0, element.level) if isinstance(element, pf.Header) else TextBlock("\n")
 

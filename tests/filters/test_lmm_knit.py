@@ -156,3 +156,10 @@ def test_such_a_reader_on_a_text_that_has_no_name(pandoc):
     done = run("pandoc -f gfm -F lmm-knit -t html", pandoc, stdin=UNSEEN)
     assert (done.returncode, done.stdout, b"by its name" in done.stderr) == (83, b"", True)
     assert ok("pandoc -f gfm -F lmm-knit -t html", pandoc, stdin="# A\n\nPlain text.\n").stdout
+
+
+def test_a_block_that_cannot_be_read_stops_pandoc_on_standard_input_too(pandoc):
+    block = "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\nquestions: [a\n```\n:::\n\n"
+    done = run("pandoc -F lmm-knit -t html", pandoc, stdin=f"# A\n\n{block}## B\n\nSECRET\n")
+    assert done.returncode and not done.stdout
+    assert b"A metadata block cannot be read: invalid YAML" in done.stderr
