@@ -216,7 +216,7 @@ class ServeOptions:
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "text before the first question", max_length=1000)
     language: Annotated[str, _LANGUAGE] = key(
-        "", 'of its texts: "en", "de", "fr", "es" or "it"; "": that of the first page'
+        "", 'of its texts: "en", "de", "fr", "es" or "it"; "": that of most pages'
     )
     origins: _Origins = key((), 'other sites whose pages may ask: "https://course.example.org"')
     hosts: _Hosts = key((), 'host names of the server: "ask.example.org"')

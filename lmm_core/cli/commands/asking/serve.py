@@ -18,6 +18,7 @@ from ....indexing.passages import SUMMARY
 from ....logging import one_line, put, say
 from ....markdown.visibility import may_be_quoted
 from ....models.chat import then_close
+from ....models.languages.recognize import main_language
 from ....retrieve.library import Library
 from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ....settings.models import Models
@@ -145,7 +146,8 @@ async def _read_size(library: Library) -> tuple[list[str], str]:
             material = await opened.material()
             left_out = [type for type in sorted(material.types) if type != SUMMARY and not may_be_quoted([type])]
             ways = f"students can ask for: {', '.join(left_out)}. To keep a part from them: skip: true in its block"
-            return [material.size, *([ways] if left_out else [])], material.documents[0].language
+            language = main_language(document.language for document in material.documents)
+            return [material.size, *([ways] if left_out else [])], language
     except LmmError as error:
         return [f"warning: {error}"], ""
 
