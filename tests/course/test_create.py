@@ -138,7 +138,6 @@ def test_links_are_not_followed():
 
 
 def test_files_and_folders_in_the_way(monkeypatch):
-
     write("d/_quarto.yml", "project: [\n")
     done = run("lmm init d")
     assert done.returncode == 1 and done.stderr.startswith(b"Error: d/_quarto.yml:2: cannot be read")

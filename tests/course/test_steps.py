@@ -51,25 +51,17 @@ def test_each_step_is_named_with_its_time(notes, monkeypatch):
     assert text("means.md") == NOTES
 
 
-def test_all_files_that_cannot_be_read_are_named_beside_other_mistakes_and_the_course_around_them(notes):
+def test_mistakes_and_files_that_cannot_be_read_are_named_with_the_course_around_before_anything_is_made(notes):
     write("../config.toml", "")
     write("means.md", NOTES.replace("::: exercise", "::: excercise"))
     Path("one.md").write_bytes(b"\xff")
     Path("two.md").write_bytes(b"# Two\n\xff")
     done = make_course()
-    assert done.returncode == 1 and not Path("_site").exists()
+    assert done.returncode == 1 and steps(done) == ["check"]
+    assert not Path("_site").exists() and not Path(".lmm/index").exists()
     told = done.stderr.decode()
     assert "notes is a part of the course in .., whose config.toml is there" in told
     assert all(f"\n{place}: " in told for place in ("means.md:5", "one.md:1", "two.md:2"))
-
-
-def test_a_mistake_stops_it_before_anything_is_made(notes):
-    write("means.md", NOTES.replace("::: exercise", "::: excercise"))
-    done = make_course()
-    assert done.returncode == 1
-    assert steps(done) == ["check"]
-    assert "means.md:5" in done.stderr.decode()
-    assert not Path("_site").exists() and not Path(".lmm/index").exists()
 
 
 @pytest.mark.parametrize("failing", ["render", "leaks", "index"])
@@ -112,7 +104,6 @@ def test_some_steps(notes):
 
 def test_cells_that_would_not_be_run_stop_it(notes):
     write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\n")
-
     write("plots.qmd", "# Plots\n\n```{python}\nplot(1)\n```\n")
     done = make_course("--steps check")
     assert done.returncode == 1 and b"Quarto is not installed, so 1 cell would not be run. " in done.stderr

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,12 @@ import pytest
 from lmm_core.crawl import indexer
 from lmm_core.crawl.catalogue import SNIPPETS, Database
 from lmm_core.crawl.reader import cut_windows
-from lmm_core.errors import CrawlError, StoreError
-from lmm_core.indexing.collection import project_store
+from lmm_core.errors import CrawlError
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import StorageOptions
 from tests.commands import write
 from tests.crawl.indexed import DATABASE, fill, index, made, page, read_snippet_file, search
-from tests.indexing import WRITES, FailingStore
 from tests.qdrant_server import collections_of
 
 # What is stored
@@ -131,24 +128,6 @@ def test_a_name_belongs_to_one_folder_wherever_it_moves():
 
 
 # Interruptions
-
-
-@pytest.mark.parametrize("after", [0, 2, 4])
-def test_what_goes_back_after_a_run_that_failed_is_what_it_was(after, monkeypatch):
-    fill("docs", trees=page("oak", "elm", "ash"), more=page("fir"))
-    index()
-    wanted = made()
-
-    def failing_store(project):
-        return FailingStore(project_store(project), after, WRITES)
-
-    fill("docs", trees=page("oak", "may"))
-    with monkeypatch.context() as patched, suppress(StoreError):
-        patched.setattr(indexer, "project_store", failing_store)
-        index()
-    fill("docs", trees=page("oak", "elm", "ash"))
-    index()
-    assert made() == wanted
 
 
 @pytest.mark.parametrize("missing", [SNIPPETS, "../catalogue.json"])

@@ -28,11 +28,6 @@ def test_a_new_file_may_be_written():
     check_output(Path("OUT.HTML"), (), HTML)
 
 
-def test_an_input_may_not():
-    write("notes.md", "x")
-    assert "overwrite its own source, notes.md; name another output" in refused("notes.md", [Path("notes.md")])
-
-
 def test_a_source_that_we_have_not_made_may_not():
     write("other.md", "x")
     assert "lmm has not made it" in refused("other.md")
@@ -66,20 +61,6 @@ def test_endings_are_those_of_the_file_that_a_link_leads_to():
     assert "has to end in .html or .htm" in refused("x.md", (), HTML)
     os.symlink("notes.md", "page.html")
     assert "a link to" in refused("page.html", (), HTML)
-
-
-def test_a_file_that_is_added_to_has_one_name():
-    write("notes.md", "x")
-    os.link("notes.md", "asked.jsonl")
-    assert "hard link" in refused("asked.jsonl", (), (".jsonl",), may_replace=True)
-
-
-def test_within_a_folder(tmp_path):
-    Path("out").mkdir()
-    check_output(Path("out/new/a.md"), (), MARKDOWN, within=Path("out"))
-    os.symlink(tmp_path.parent, "out/sub")
-    assert "leads out of out" in refused("out/sub/a.md", (), MARKDOWN, within=Path("out"))
-    assert "a folder" in refused("out")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="devices of Unix")

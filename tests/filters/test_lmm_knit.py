@@ -24,12 +24,6 @@ def test_knit_to_any_target(target, pandoc):
     assert "lmm" not in re.sub(r"lmm-markdown", "", out)
 
 
-def test_knit_to_markdown(pandoc):
-    write("notes.md", NATIVE)
-    ok("pandoc -F lmm-knit notes.md -t markdown -o out.md", pandoc)
-    assert text("out.md") == f"---\ntitle: T\n---\n\n# A\n\n{PROSE}"
-
-
 @pytest.mark.slow
 def test_knit_of_annotated_notes_is_pandocs_html_of_the_plain(real_place, pandoc):
     for file in spread(real_place, 2):

@@ -1,15 +1,10 @@
 """Refreshing: what is written, in which order, and what remains after a failure."""
 
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.indexing.refresh import Refresh
-from lmm_core.logging import ListLogger
-from lmm_core.settings.models import Models
-from lmm_core.settings.project import load_project
 from lmm_core.store.places import open_store
 from tests.commands import write
 from tests.indexing import WRITES, FailingStore, document, send, without_time
@@ -116,13 +111,3 @@ def test_what_is_lost_is_made_again(store, lost):
     store.drop(lost)
     send(store, "notes.md")
     assert everything(store) == wanted
-
-
-def test_pruning_a_file_removes_its_chunks_documents_and_record(store):
-    for name in ("a", "b"):
-        write(f"{name}.md", document(name))
-    send(store, "a.md", "b.md")
-    Path("a.md").unlink()
-    assert Refresh(load_project(None), store, Models(), logger=ListLogger()).prune() == 1
-    for collection in ("chunks", "documents", "chunks.files"):
-        assert [point.payload["source"] for point in store.scroll(collection) if "source" in point.payload] == ["b.md"]

@@ -382,15 +382,6 @@ def test_whatever_is_left_out_and_copied_is_found(words, part, name, data):
 # The command
 
 
-def test_the_command_tells_where():
-    write("_quarto.yml", "project: {type: website}\n")
-    write("notes.md", NOTES)
-    write("_site/page.html", f"<p>{SECRET}</p>")
-    done = run("lmm leak-check _site")
-    assert done.returncode == 1
-    assert b'_site/page.html: notes.md:21: "Twelve students forgot their umbrellas' in done.stdout
-
-
 def test_sources_are_those_of_the_project_with_what_they_include():
     """A copy of a source in the output does not count as what stays in."""
     write("_quarto.yml", "project: {output-dir: docs}\nbook: {chapters: [a.md, b.ipynb]}\n")

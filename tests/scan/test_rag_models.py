@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.errors import ModelError
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections
+from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.annotators.model_annotator import ModelAnnotator
 from lmm_core.models.chat import Asker
@@ -61,20 +60,6 @@ class Timed(CountingAnnotator):
         return await super().annotate(section, wanted, instead)
 
 
-def titles(annotator):
-    return [asked.titles[-1] for asked in annotator.sections]
-
-
-def said(logger):
-    return [(report.level, report.line, report.message) for report in logger.reports]
-
-
-def summary_of(text, title):
-    """Return the summary of a section, or None."""
-    found = sections(blocks_to_tree(parse_markdown_text(text)))
-    return next(node.get("summary") for node in found if node.title == title)
-
-
 # Order
 
 
@@ -114,20 +99,6 @@ def test_whoever_stops_it_early_waits_until_no_section_is_asked_any_more():
 
 
 # Failures
-
-
-def test_what_stands_over_a_failure_waits_for_the_next_run_and_the_rest_is_written():
-    logger, annotator = ListLogger(), Timed()
-    once = annotate(TREE, Timed(errors={"A11": ModelError("too tired")}), logger=logger)
-    assert [title for title in ("A", "A1", "A11", "A2", "B") if summary_of(once, title)] == ["A2", "B"]
-    line = TREE.split("\n").index("### A11") + 1
-    assert said(logger) == [
-        ("error", line, "section not annotated: too tired"),
-        ("info", 0, "3 sections above wait for those that failed; run again"),
-    ]
-    made = annotate(once, annotator)
-    assert titles(annotator) == ["A11", "A1", "A", "T"]
-    assert sorted(made.split("\n")) == sorted(annotate(TREE, Timed()).split("\n"))
 
 
 def test_a_fault_of_the_machine_comes_out_as_it_is():

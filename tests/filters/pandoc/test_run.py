@@ -11,13 +11,6 @@ from tests.commands import text, write
 from tests.filter_texts import NATIVE, NOTES, ok
 
 
-def test_defaults_file_that_writes_the_source(pandoc):
-    write("notes.md", NATIVE)
-    write("rag.yaml", "input-file: notes.md\noutput-file: notes.md\nfilters:\n- type: json\n  path: lmm-rag\n")
-    ok("pandoc -d rag", pandoc)
-    assert text("notes.md").count("~questions") == text("notes.md").count("type: exercise") == 1
-
-
 def test_shifted_headings(pandoc):
     write("notes.md", NATIVE)
     write("foreign.lua", "function Str(el) return el end\n")

@@ -65,20 +65,6 @@ def test_real_files(real_place, pandoc):
         assert without_metadata(text(file.name)) == without_metadata(source), file
 
 
-@pytest.mark.slow
-def test_sample_book(sample_book, pandoc, monkeypatch):
-    """Half of its chapters in native spelling, the others in divs."""
-    monkeypatch.chdir(sample_book)
-    assert run("lmm convert --to native 01-data.md 03-chance.md 05-linear-models.md").returncode == 0
-    for file in sorted(sample_book.glob("0*.md")):
-        source = text(file)
-        for _ in range(2):
-            assert run(f"pandoc -F lmm-rag {file.name} -o {file.name}", pandoc).returncode == 0
-            assert without_metadata(text(file)) == without_metadata(source)
-        assert "~docid" in text(file)
-    assert "~summary" in "".join(text(file) for file in sample_book.glob("0*.md"))
-
-
 def test_what_has_no_effect_is_named(pandoc):
     write("notes.md", NOTES)
     write("foreign.lua", FOREIGN)

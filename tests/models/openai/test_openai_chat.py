@@ -93,7 +93,6 @@ def test_a_server_without_schemas_is_asked_in_words_from_then_on():
 
 # What the model's context has no room for, in the words of OpenAI and Mistral
 TOO_LONG = [
-
     {"message": "Your input exceeds the limit of this model.", "type": "invalid_request_error", "param": "messages",
      "code": "context_length_exceeded"},
     {"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "code": "3051"},
