@@ -307,6 +307,14 @@ def annotated(model, notes):
     return text("notes.md")
 
 
+def test_what_was_corrected_is_kept_unless_all_is_to_go(annotated):
+    write("notes.md", annotated.replace("~summary: ", "~summary: My own ", 1))
+    assert "~summary was corrected by hand and is kept" in lmm("lmm clear --annotations notes.md").stderr
+    assert text("notes.md").count("~summary") == 1
+    lmm("lmm clear --annotations --all notes.md")
+    assert text("notes.md") == NOTES
+
+
 def test_cleared_the_file_is_what_it_was(annotated):
     assert "would be cleared: notes.md" in lmm("lmm clear --annotations --check notes.md", status=1).stderr
     assert "-~docid: notes.md\n" in lmm("lmm clear --annotations --diff notes.md").stdout

@@ -63,6 +63,17 @@ def test_endings_are_those_of_the_file_that_a_link_leads_to():
     assert "a link to" in refused("page.html", (), HTML)
 
 
+def test_a_file_that_is_added_to_has_one_name():
+    write("notes.md", "x")
+    os.link("notes.md", "asked.jsonl")
+    assert "hard link" in refused("asked.jsonl", (), (".jsonl",), may_replace=True)
+
+
+def test_a_folder_may_not():
+    Path("out").mkdir()
+    assert "a folder" in refused("out")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="devices of Unix")
 def test_devices_may_be_written():
     check_output(Path("/dev/null"), (), HTML)

@@ -301,3 +301,13 @@ def test_what_a_model_made_of_one_document_is_kept_when_it_fails_at_the_next(mon
         assert {one["source"] for one in stored().values()} == {"a.md"}
         server.word = "gamma"
         assert counts("a.md b.md") == (1, 0, 0, 1, 1)
+
+
+def test_each_document_has_a_language_of_its_own():
+    write("notes.md", document("The houses of the city", header="lang: en"))
+    write("more.md", document("Die Mittelwerte der Verteilungen", header="lang: de"))
+    lmm("index notes.md more.md")
+    info, _ = lmm("index --info")
+    assert "English 1" in info and "German 1" in info
+    for query in ("house", "Mittelwert"):
+        assert lmm(f"search {query}")[0].strip()

@@ -1,7 +1,7 @@
 """The files that the text comes from."""
 
 from tests.commands import text, write
-from tests.filter_texts import NATIVE, PROSE, ok
+from tests.filter_texts import NATIVE, NOTES, PROSE, ok
 
 
 def test_several_input_files(pandoc):
@@ -18,6 +18,13 @@ def test_source_named_for_standard_input(pandoc):
     write("notes.md", NATIVE)
     done = ok("pandoc -F lmm-knit -M lmm-source=notes.md -t html", pandoc, stdin=NATIVE)
     assert b"SECRET" not in done.stdout
+
+
+def test_docid_from_the_projects_root(pandoc):
+    write("_quarto.yml", "")
+    write("part/notes.md", NOTES)
+    ok("pandoc -F lmm-rag part/notes.md -o part/notes.md", pandoc)
+    assert "~docid: part/notes.md" in text("part/notes.md")
 
 
 def test_a_foreign_filter_that_changes_nothing_leaves_the_source(pandoc):
