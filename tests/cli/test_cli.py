@@ -65,8 +65,7 @@ def test_where_nobody_reads_the_output_it_stops_without_a_word(sample_book):
 
 
 def test_an_error_in_one_file_leaves_the_others_done():
-    with open("a.md", "wb") as file:
-        file.write(b"# A\n\ncaf\xe9\n")
+    write("a.md", b"# A\n\ncaf\xe9\n")
     write("b.md", NOTES)
     done = run("lmm rag a.md b.md")
     assert done.returncode == 1

@@ -21,8 +21,7 @@ AFTER = {"a.py": b"A\n", "src/b.py": b"", "new/deep/c.py": b"c\n"}
 
 def put(state):
     for path, data in state.items():
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(data)
+        write(path, data)
 
 
 def changes(before=None, after=None):

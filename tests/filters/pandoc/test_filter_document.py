@@ -33,8 +33,7 @@ def test_a_wrong_setting_stops(pandoc):
 
 
 def test_not_utf8(pandoc):
-    with open("notes.md", "wb") as file:
-        file.write(b"# A\n\ncaf\xe9\n")
+    write("notes.md", b"# A\n\ncaf\xe9\n")
     done = run("pandoc -F lmm-rag notes.md -o notes.md", pandoc)
     assert done.returncode != 0
     assert open("notes.md", "rb").read() == b"# A\n\ncaf\xe9\n"

@@ -55,8 +55,7 @@ def test_eol_decides_line_ends(eol, end, source_end, pandoc):
 
 @pytest.mark.slow
 def test_real_files(real_place, pandoc):
-    """Some real chapters through the real command line; all of them go through the
-    passes in tests/markdown."""
+    """Some real chapters; all of them go through the passes in tests/markdown."""
     for file in spread(real_place, 4):
         source = text(file)
         write(file.name, source)
