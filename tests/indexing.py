@@ -32,7 +32,7 @@ def document(*words, header="title: T"):
 
 
 def lmm(command, status=0, env=None):
-    """What a command prints on standard output and standard error; it runs in this process."""
+    """Return what a command prints on standard output and standard error; it runs in this process."""
     done = in_process(command, env=env)
     assert done.exit_code == status, done.output
     return done.stdout, done.stderr

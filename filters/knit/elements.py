@@ -60,7 +60,7 @@ class Knitting:
         tree = blocks_to_tree(blocks)
         for node, is_out in verdicts(tree, self.rules) if tree is not None else ():
             block = node_block(node)
-            if block is None or is_out or isinstance(block, ErrorBlock):
+            if block is None or is_out:
                 continue
             group = group_of[id(block)]
             if len(group) > 1:

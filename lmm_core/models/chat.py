@@ -202,7 +202,7 @@ class Asker(CacheUser):
 
 
 class Closable(Protocol):
-    """What holds connections: a model, an annotator, an index."""
+    """A holder of connections: a model, an annotator, an index."""
 
     async def close(self) -> None:
         """Close all connections."""

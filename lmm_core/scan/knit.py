@@ -71,7 +71,8 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     if dangling:
         notes = [_with_readable_references(block, labels) for block in notes]
     left_out_text = "".join(left_out_texts)
-    notes = without_orphaned_notes(notes, left_out_text, serialize_blocks(notes))
+    if "[^" in left_out_text:
+        notes = without_orphaned_notes(notes, left_out_text, serialize_blocks(notes))
     return _join(blocks, [block for block in notes if block.source], left_out_text)
 
 

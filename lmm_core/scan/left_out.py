@@ -21,7 +21,7 @@ from ..markdown.edits import read_edit, restore_originals
 from ..markdown.metadata.keys import MESSAGE_KEYS, NO_PROSE
 from ..markdown.tree import blocks_to_tree, node_block
 from ..markdown.visibility import KnitRules, close_parts, parts_and_cuts, verdicts
-from .knit import slug
+from .knit import slug, without_orphaned_notes
 
 
 class SourcePiece(NamedTuple):
@@ -46,9 +46,8 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
     """Yield the pieces in order, preceded by metadata values."""
     for block in blocks:
         if read_edit(block) is not None:
-            yield SourcePiece(
-                block.line, block.source, is_out=True, is_metadata=True
-            )  # the new text, since the notes show the old one
+            # the new text, since the notes show the old one
+            yield SourcePiece(block.line, block.source, is_out=True, is_metadata=True)
         elif isinstance(block, MetadataBlock):
             yield from (SourcePiece(block.line, text, is_out=True, is_metadata=True) for text in _values(block))
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
@@ -61,6 +60,15 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
         elif isinstance(text, TextBlock):
             is_plain = not has_marks(text.source)
             yield from [SourcePiece(text.line, text.source, is_out)] if is_plain else _in_text(text, rules, is_out)
+
+
+def without_hidden_notes(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
+    """Return blocks without the footnotes that only RAG-only parts refer to."""
+    if not any("[^" in block.source for block in blocks):
+        return [*blocks]
+    parts = [part for part in find_pieces(blocks, rules) if not part.is_metadata]
+    texts = ("".join(part.text for part in parts if part.is_out == is_out) for is_out in (True, False))
+    return without_orphaned_notes(blocks, *texts)
 
 
 def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:

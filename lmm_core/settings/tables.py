@@ -188,7 +188,7 @@ class RetrieveOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """How questions are answered: `[ask]`."""
+    """Settings of answers: `[ask]`."""
 
     system: str = key(
         "",

@@ -39,8 +39,7 @@ from ...markdown.tree import TextNode, blocks_to_tree, sections, titles_path
 from ...markdown.visibility import KnitRules, header_rules, in_notes, is_indexed, type_of_div
 from ...models.tokens import count_tokens
 from ...scan.annotations.sections import nearest_summary
-from ...scan.knit import without_orphaned_notes
-from ...scan.left_out import find_pieces
+from ...scan.left_out import without_hidden_notes
 from ...scan.rag_parts import Excerpt, extract_parts
 from ...settings.tables import SplitOpts
 from .pieces import Piece, add_frame, cut_text
@@ -126,15 +125,6 @@ def transform(
         if isinstance(block, ErrorBlock):
             logger.warning("this metadata block cannot be read, and is in no chunk", block.line)
     return Split(chunks, documents)
-
-
-def without_hidden_notes(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return blocks without the footnotes that only RAG-only parts refer to."""
-    if not any("[^" in block.source for block in blocks):
-        return [*blocks]
-    parts = [part for part in find_pieces(blocks, rules) if not part.is_metadata]
-    texts = ("".join(part.text for part in parts if part.is_out == is_out) for is_out in (True, False))
-    return without_orphaned_notes(blocks, *texts)
 
 
 def _without_comments(blocks: Sequence[Block]) -> list[Block]:

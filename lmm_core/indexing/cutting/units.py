@@ -385,9 +385,7 @@ def _fit(text: str, part: TextPart, limits: ChunkLimits) -> list[Unit]:
     return [Unit(start, end, frame, BLOCK, prose, size, full)]
 
 
-def cut_at(
-    text: str, part: TextPart, limits: ChunkLimits, separators: Sequence[Separator] = WORDS
-) -> list[Unit]:  # fmt: skip
+def cut_at(text: str, part: TextPart, limits: ChunkLimits, separators: Sequence[Separator] = WORDS) -> list[Unit]:
     """Cut a part of a text at the first separator, and overlong results at the next ones."""
     if not separators:
         return _cut_anywhere(text, part, limits)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ...files.walk import name_from
 from ...indexing.chunks import anchor_of
-from ...indexing.cutting.split import without_hidden_notes
 from ...indexing.documents import encode_passages
 from ...indexing.passages import Material, build_material
 from ...logging import LoggerBase
@@ -22,6 +21,7 @@ from ...markdown.visibility import KnitRules, in_notes, types_of, verdicts
 from ...scan.documents.conditions import visible_blocks
 from ...scan.documents.document import docid_of, project_of
 from ...scan.knit import strip_divs
+from ...scan.left_out import without_hidden_notes
 from ...scan.rag_parts import extract_parts
 from ...settings.project import Project
 from ...settings.quarto_project import page_rules, page_settings
